@@ -1,0 +1,174 @@
+//! Changing logits.
+//!
+//! What becomes of `sorted` is llama.cpp's convention, verb by verb: penalties clear it, biases and masks do not.
+
+use rustc_hash::FxHashMap;
+
+use super::CandSet;
+
+impl CandSet<'_> {
+    /// Changes the logit of one token, where it is a candidate, and marks the set unsorted.
+    pub fn update(&mut self, id: u32, change: impl FnOnce(f32) -> f32) {
+        self.sorted = false;
+        let at = if self.in_place {
+            Some(id as usize).filter(|&i| i < self.len)
+        } else {
+            self.array().iter().position(|c| c.id == id)
+        };
+        if let Some(cand) = at.and_then(|i| self.array().get_mut(i)) {
+            cand.logit = change(cand.logit);
+        }
+    }
+
+    /// Changes the logit of every candidate that `tokens` has a value for, and marks the set unsorted, even where nothing
+    /// changed.
+    pub fn update_all<V>(&mut self, tokens: &FxHashMap<u32, V>, mut change: impl FnMut(f32, &V) -> f32) {
+        self.sorted = false;
+        if tokens.is_empty() {
+            return;
+        }
+        let in_place = self.in_place;
+        let cands = self.array();
+        if in_place {
+            for (&id, value) in tokens {
+                if let Some(cand) = cands.get_mut(id as usize) {
+                    cand.logit = change(cand.logit, value);
+                }
+            }
+        } else {
+            for cand in cands {
+                if let Some(value) = tokens.get(&cand.id) {
+                    cand.logit = change(cand.logit, value);
+                }
+            }
+        }
+    }
+
+    /// Changes every logit by a function that may change their order, and marks the set unsorted.
+    pub fn map_logits(&mut self, change: impl FnMut(f32) -> f32) {
+        self.map_logits_in_order(change);
+        self.sorted = false;
+    }
+
+    /// Changes every logit by a function that keeps their order. `sorted` stays what it was.
+    pub fn map_logits_in_order(&mut self, mut change: impl FnMut(f32) -> f32) {
+        for cand in self.array() {
+            cand.logit = change(cand.logit);
+        }
+    }
+
+    /// Sets every logit from its candidate's probability, leaving -infinity alone. `sorted` stays what it was, although the
+    /// order may not: llama.cpp's adaptive-p does so, and takes the first logit of such a set for the maximum.
+    pub fn set_logits_from_p(&mut self, logit: impl Fn(f32) -> f32) {
+        for cand in self.array().iter_mut().filter(|c| c.logit != f32::NEG_INFINITY) {
+            cand.logit = logit(cand.p);
+        }
+    }
+
+    /// Sets every logit below `logit` to -infinity. The candidates stay, and so does `sorted`.
+    pub fn mask_below(&mut self, logit: f32) {
+        self.map_logits_in_order(|x| if x < logit { f32::NEG_INFINITY } else { x });
+    }
+
+    /// Adds biases as llama.cpp's `logit_bias` does. `sorted` stays what it was, although the order may not.
+    ///
+    /// In list order where the token stands at the place of its id; for the others all candidates are searched, and only the
+    /// first bias of a token counts.
+    pub fn add_biases(&mut self, biases: impl IntoIterator<Item = (u32, f32)>) {
+        let cands = self.array();
+        let mut elsewhere: Vec<(u32, f32)> = Vec::new();
+        for (id, bias) in biases {
+            match cands.get_mut(id as usize) {
+                Some(cand) if cand.id == id => cand.logit += bias,
+                _ => elsewhere.push((id, bias)),
+            }
+        }
+        if elsewhere.is_empty() {
+            return;
+        }
+        for cand in cands {
+            if let Some((_, bias)) = elsewhere.iter().find(|(id, _)| *id == cand.id) {
+                cand.logit += bias;
+            }
+        }
+    }
+
+    /// Divides every logit by `temp`: `llama_sampler_temp_impl`. At 0 or below, all but the first of the largest become
+    /// -infinity. `sorted` stays what it was.
+    pub fn temperature(&mut self, temp: f32) {
+        if temp <= 0.0 {
+            let Some(best) = self.argmax() else { return };
+            for (i, cand) in self.array().iter_mut().enumerate() {
+                if i != best {
+                    cand.logit = f32::NEG_INFINITY;
+                }
+            }
+        } else {
+            self.map_logits_in_order(|x| x / temp);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CandBuf;
+    use super::*;
+
+    fn logits_by_id(cands: &mut CandSet<'_>) -> Vec<f32> {
+        let mut all = cands.as_slice().to_vec();
+        all.sort_by_key(|c| c.id);
+        all.iter().map(|c| c.logit).collect()
+    }
+
+    #[test]
+    fn update_finds_ids_in_place_and_shuffled() {
+        for shuffled in [false, true] {
+            let mut buf = CandBuf::default();
+            let mut cands = CandSet::new(&[1.0, 3.0, 2.0], &mut buf);
+            if shuffled {
+                cands.sort();
+            }
+            cands.update(2, |x| x + 10.0);
+            cands.update(7, |_| unreachable!());
+            assert_eq!(logits_by_id(&mut cands), [1.0, 3.0, 12.0]);
+            assert!(!cands.is_sorted());
+        }
+    }
+
+    #[test]
+    fn update_all_clears_sorted_even_for_nothing() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&[1.0, 3.0, 2.0], &mut buf);
+        cands.sort();
+        cands.update_all(&FxHashMap::<u32, ()>::default(), |x, ()| x);
+        assert!(!cands.is_sorted());
+        cands.sort();
+        cands.update_all(&FxHashMap::from_iter([(0, 5.0), (9, 1.0)]), |x, by| x + by);
+        assert_eq!(logits_by_id(&mut cands), [6.0, 3.0, 2.0]);
+    }
+
+    #[test]
+    fn biases_add_up_in_place_and_count_once_elsewhere() {
+        let biases = [(1, 1.0), (1, 2.0), (2, -1.0), (9, 5.0)];
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&[0.0, 0.0, 0.0], &mut buf);
+        cands.add_biases(biases);
+        assert_eq!(logits_by_id(&mut cands), [0.0, 3.0, -1.0]);
+
+        let mut cands = CandSet::new(&[1.0, 2.0, 3.0], &mut buf);
+        cands.sort();
+        cands.add_biases(biases);
+        // Sorted, the ids are 2, 1, 0: 1 still stands at its place, 2 does not.
+        assert_eq!(logits_by_id(&mut cands), [1.0, 5.0, 2.0]);
+        assert!(cands.is_sorted());
+    }
+
+    #[test]
+    fn the_first_maximum_wins_at_no_temperature() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&[1.0, 3.0, 3.0, 2.0], &mut buf);
+        cands.temperature(0.0);
+        let inf = f32::NEG_INFINITY;
+        assert_eq!(logits_by_id(&mut cands), [inf, 3.0, inf, inf]);
+    }
+}

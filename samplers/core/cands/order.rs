@@ -1,0 +1,213 @@
+//! Sorting by falling logit, with llama.cpp's algorithms, since they decide where equal logits fall.
+
+use super::{Cand, CandBuf, CandSet};
+use crate::libm::int;
+use crate::libstdcxx::{partial_sort, sort_by};
+
+/// Up to this many the head of a set is taken by `std::partial_sort`; more by buckets.
+const HEAP_MAX: usize = 128;
+const N_BUCKETS: usize = 128;
+/// Up to this many, top-p sorts its set whole.
+const SMALL_SET: usize = 1024;
+/// How many top-p sorts of a larger set before it sorts all.
+const FIRST_HEAD: usize = 256;
+
+fn before(a: &Cand, b: &Cand) -> bool {
+    a.logit > b.logit
+}
+
+/// The bucket of a logit: 128 over [-10, 10], and all arithmetic in f32. What an `int` does not hold (+infinity, NaN) falls
+/// into the lowest, as on x86.
+fn bucket(logit: f32) -> u8 {
+    int(6.4 * logit + 64.0).clamp(0, N_BUCKETS as i32 - 1) as u8
+}
+
+/// `llama_token_data_array_partial_sort`: puts at least the `n` best of `cands` into `buf.sorted`, the first `n` of them in
+/// order. Candidates are dealt into buckets in their order; each full bucket is sorted, the last one needed partially.
+fn bucket_sort(cands: &[Cand], n: usize, sorted: &mut Vec<Cand>, buckets: &mut Vec<u8>) {
+    let mut counts = [0usize; N_BUCKETS];
+    buckets.clear();
+    buckets.extend(cands.iter().map(|c| bucket(c.logit)));
+    for &b in buckets.iter() {
+        counts[b as usize] += 1;
+    }
+
+    let (mut have, mut lowest) = (0, N_BUCKETS);
+    while lowest > 0 && (lowest == N_BUCKETS || have < n) {
+        lowest -= 1;
+        have += counts[lowest];
+    }
+
+    let mut ends = [0usize; N_BUCKETS];
+    let mut end = 0;
+    for b in (lowest..N_BUCKETS).rev() {
+        ends[b] = end;
+        end += counts[b];
+    }
+    sorted.clear();
+    sorted.resize(have, Cand::default());
+    for (cand, &b) in cands.iter().zip(buckets.iter()) {
+        let b = b as usize;
+        if b >= lowest {
+            sorted[ends[b]] = *cand;
+            ends[b] += 1;
+        }
+    }
+
+    let mut start = 0;
+    for b in (lowest + 1..N_BUCKETS).rev() {
+        sort_by(&mut sorted[start..start + counts[b]], before);
+        start += counts[b];
+    }
+    partial_sort(&mut sorted[start..], n - start, before);
+}
+
+impl CandSet<'_> {
+    /// Keeps the `k` best in order: `llama_sampler_top_k_impl`. More than there are means all of them; 0 does nothing, and
+    /// sorts nothing. A sorted set is only cut.
+    pub fn top_k(&mut self, k: usize) {
+        if k == 0 {
+            return;
+        }
+        let k = k.min(self.len);
+        if !self.sorted {
+            self.sort_head(k);
+        }
+        self.len = k;
+    }
+
+    /// Sorts by falling logit, unless the set is sorted.
+    pub fn sort(&mut self) {
+        if !self.sorted {
+            self.sort_head(self.len);
+        }
+    }
+
+    /// Walks down from the best candidate and keeps all up to and including the first for which `last` holds (its place
+    /// from 0, the candidate), or all. The set is sorted then.
+    ///
+    /// A large unsorted set is sorted only as far down as the walk goes, as llama.cpp's top-p does it.
+    pub fn keep_through(&mut self, mut last: impl FnMut(usize, &Cand) -> bool) {
+        if self.len <= SMALL_SET {
+            self.sort();
+        }
+        let is_last = |(i, cand): (usize, &Cand)| last(i, cand);
+        if self.sorted {
+            if let Some(i) = self.array().iter().enumerate().position(is_last) {
+                self.truncate(i + 1);
+            }
+            return;
+        }
+        self.array();
+        let n = self.len;
+        let CandBuf { cands, sorted, buckets, .. } = &mut *self.buf;
+        let cands = &mut cands[self.start..self.start + n];
+        let (mut have, mut kept) = (FIRST_HEAD, 0);
+        bucket_sort(cands, have, sorted, buckets);
+        while kept < n {
+            if kept == have {
+                have = n;
+                bucket_sort(cands, have, sorted, buckets);
+            }
+            kept += 1;
+            if last(kept - 1, &sorted[kept - 1]) {
+                break;
+            }
+        }
+        cands[..kept].copy_from_slice(&sorted[..kept]);
+        self.len = kept;
+        self.sorted = true;
+        self.in_place = false;
+    }
+
+    /// Orders by rising score, as `std::sort` of llama.cpp's typical-p does, and marks the set unsorted.
+    pub fn sort_by_score(&mut self, score: impl Fn(&Cand) -> f32) {
+        self.array();
+        let CandBuf { cands, scores, .. } = &mut *self.buf;
+        let cands = &mut cands[self.start..self.start + self.len];
+        scores.clear();
+        scores.extend(cands.iter().map(|c| (score(c), *c)));
+        sort_by(scores, |a, b| a.0 < b.0);
+        for (cand, (_, scored)) in cands.iter_mut().zip(scores.iter()) {
+            *cand = *scored;
+        }
+        self.sorted = false;
+        self.in_place = false;
+    }
+
+    /// `llama_token_data_array_partial_sort_inplace`, without the cut.
+    fn sort_head(&mut self, n: usize) {
+        self.array();
+        let CandBuf { cands, sorted, buckets, .. } = &mut *self.buf;
+        let cands = &mut cands[self.start..self.start + self.len];
+        if n <= HEAP_MAX {
+            partial_sort(cands, n, before);
+        } else {
+            bucket_sort(cands, n, sorted, buckets);
+            cands[..n].copy_from_slice(&sorted[..n]);
+        }
+        self.sorted = true;
+        self.in_place = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_those_of_x86() {
+        for (logit, expected) in [
+            (-10.0, 0),
+            (-11.0, 0),
+            (-9.9, 0),
+            (0.0, 64),
+            (9.99, 127),
+            (10.0, 127),
+            (1e30, 0),
+            (f32::INFINITY, 0),
+            (f32::NEG_INFINITY, 0),
+            (f32::NAN, 0),
+            (3e8, 127),
+        ] {
+            assert_eq!(bucket(logit), expected, "bucket of {logit}");
+        }
+    }
+
+    #[test]
+    fn a_sorted_set_falls_and_keeps_its_candidates() {
+        let logits: Vec<f32> = (0..3000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 / 4e5 - 20.0).collect();
+        for n in [1, 2, 127, 128, 129, 1024, 1025, 3000] {
+            let mut buf = CandBuf::default();
+            let mut cands = CandSet::new(&logits[..n], &mut buf);
+            cands.sort();
+            assert!(cands.is_sorted() && cands.len() == n);
+            assert!(cands.as_slice().is_sorted_by(|a, b| a.logit >= b.logit), "{n}");
+            let mut ids: Vec<u32> = cands.as_slice().iter().map(|c| c.id).collect();
+            ids.sort_unstable();
+            assert!(ids.into_iter().eq(0..n as u32));
+        }
+    }
+
+    #[test]
+    fn keep_through_walks_past_its_first_head() {
+        let logits: Vec<f32> = (0..2000).map(|i| (i * 7 % 2000) as f32 / 100.0 - 10.0).collect();
+        for keep in [1, 255, 256, 257, 1999, 2000, 5000] {
+            let mut buf = CandBuf::default();
+            let mut cands = CandSet::new(&logits, &mut buf);
+            cands.keep_through(|i, _| i + 1 == keep);
+            assert_eq!(cands.len(), keep.min(2000));
+            assert!(cands.is_sorted() && cands.as_slice().is_sorted_by(|a, b| a.logit > b.logit));
+        }
+    }
+
+    #[test]
+    fn scores_rise_and_the_set_is_unsorted() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&[1.0, 3.0, 2.0], &mut buf);
+        cands.sort();
+        cands.sort_by_score(|c| c.logit);
+        assert!(!cands.is_sorted());
+        assert!(cands.as_slice().iter().map(|c| c.id).eq([0, 2, 1]));
+    }
+}

@@ -1,0 +1,88 @@
+//! What leaves the set. None of these verbs changes the order, nor `sorted`.
+
+use super::{Cand, CandSet};
+
+impl CandSet<'_> {
+    /// Keeps the first `n`.
+    pub fn truncate(&mut self, n: usize) {
+        self.len = self.len.min(n);
+    }
+
+    /// Drops the first `n`: XTC's way of moving the start of the array.
+    pub fn drop_front(&mut self, n: usize) {
+        let n = n.min(self.len);
+        if n > 0 {
+            self.array();
+            self.start += n;
+            self.len -= n;
+            self.in_place = false;
+        }
+    }
+
+    /// Keeps the candidates for which `keep` holds.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Cand) -> bool) {
+        let cands = self.array();
+        let mut kept = 0;
+        for i in 0..cands.len() {
+            if keep(&cands[i]) {
+                cands[kept] = cands[i];
+                kept += 1;
+            }
+        }
+        self.in_place &= kept == self.len;
+        self.len = kept;
+    }
+
+    /// Keeps the candidates whose logit is at least `logit`, if these are at least `at_least` and at least one; else
+    /// changes nothing. Whether it did.
+    pub fn retain_above(&mut self, logit: f32, at_least: usize) -> bool {
+        let passing = self.logits().filter(|&x| x >= logit).count();
+        let enough = passing > 0 && passing >= at_least;
+        if enough {
+            self.retain(|c| c.logit >= logit);
+        }
+        enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CandBuf, CandSet};
+
+    const LOGITS: [f32; 5] = [3.0, 1.0, 2.0, 5.0, 4.0];
+
+    fn ids(cands: &mut CandSet<'_>) -> Vec<u32> {
+        cands.as_slice().iter().map(|c| c.id).collect()
+    }
+
+    #[test]
+    fn truncate_keeps_the_first() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&LOGITS, &mut buf);
+        cands.truncate(9);
+        assert_eq!(cands.len(), 5);
+        cands.truncate(2);
+        assert_eq!(ids(&mut cands), [0, 1]);
+    }
+
+    #[test]
+    fn drop_front_moves_the_start() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&LOGITS, &mut buf);
+        cands.drop_front(3);
+        assert_eq!(ids(&mut cands), [3, 4]);
+        cands.drop_front(9);
+        assert!(cands.is_empty());
+    }
+
+    #[test]
+    fn retain_above_wants_enough() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&LOGITS, &mut buf);
+        assert!(!cands.retain_above(3.0, 4));
+        assert!(!cands.retain_above(6.0, 0));
+        assert_eq!(cands.len(), 5);
+        assert!(cands.retain_above(3.0, 3));
+        assert_eq!(ids(&mut cands), [0, 3, 4]);
+    }
+}

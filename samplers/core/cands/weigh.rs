@@ -1,0 +1,129 @@
+//! Probabilities and sums over the set, each in llama.cpp's width and order.
+
+use super::{Cand, CandSet};
+use crate::libm::{exp, expf, logf, max};
+
+impl CandSet<'_> {
+    /// Computes every `p` from the logits, sorting first where that is asked: `llama_sampler_softmax_impl`. f32 throughout;
+    /// a sorted set takes its first logit for the maximum.
+    pub fn softmax(&mut self, sort: bool) {
+        if self.is_empty() {
+            return;
+        }
+        if sort {
+            self.sort();
+        }
+        let max_logit = self.max_logit();
+        let mut sum = 0.0f32;
+        for cand in self.array() {
+            cand.p = expf(cand.logit - max_logit);
+            sum += cand.p;
+        }
+        for cand in self.array() {
+            cand.p /= sum;
+        }
+    }
+
+    /// Computes every `p` as dynamic temperature does at its end: in f64 from the first logit, each rounded to f32, then
+    /// divided by the f64 sum.
+    pub fn softmax_f64(&mut self) {
+        let Some(first) = self.get(0) else { return };
+        let first_logit = f64::from(first.logit);
+        let mut sum = 0.0f64;
+        for cand in self.array() {
+            let p = exp(f64::from(cand.logit) - first_logit);
+            cand.p = p as f32;
+            sum += p;
+        }
+        for cand in self.array() {
+            cand.p = (f64::from(cand.p) / sum) as f32;
+        }
+    }
+
+    /// The largest logit; a sorted set's first. -infinity for an empty set.
+    pub fn max_logit(&self) -> f32 {
+        let first = self.get(0).map_or(f32::NEG_INFINITY, |c| c.logit);
+        if self.sorted { first } else { self.logits().fold(first, max) }
+    }
+
+    /// The entropy of the probabilities in nats, in f32 and in order. A probability of 0 makes it NaN, as in llama.cpp's
+    /// typical-p; [`entropy_of_positive`](Self::entropy_of_positive) passes over it.
+    pub fn entropy(&mut self) -> f32 {
+        entropy(self.array().iter())
+    }
+
+    /// The entropy of the probabilities above 0, as in llama.cpp's dynamic temperature.
+    pub fn entropy_of_positive(&mut self) -> f32 {
+        entropy(self.array().iter().filter(|c| c.p > 0.0))
+    }
+
+    /// The largest logit, and mean and standard deviation of those that are not -infinity, as llama.cpp's top-n-sigma
+    /// computes them: f32, but each square is added in f64. All 0 but the maximum where nothing is left.
+    pub fn spread(&self) -> (f32, f32, f32) {
+        let counted = || self.logits().filter(|&x| x != f32::NEG_INFINITY);
+        let first = self.get(0).map_or(f32::NEG_INFINITY, |c| c.logit);
+        let (mut max_logit, mut sum, mut n) = (first, 0.0f32, 0usize);
+        for logit in counted() {
+            max_logit = max(max_logit, logit);
+            sum += logit;
+            n += 1;
+        }
+        if n == 0 {
+            return (max_logit, 0.0, 0.0);
+        }
+        let mean = sum / n as f32;
+        let mut squares = 0.0f32;
+        for logit in counted() {
+            let off = f64::from(logit - mean);
+            squares = (f64::from(squares) + off * off) as f32;
+        }
+        (max_logit, mean, (squares / n as f32).sqrt())
+    }
+}
+
+fn entropy<'a>(cands: impl Iterator<Item = &'a Cand>) -> f32 {
+    cands.fold(0.0, |sum, c| sum - c.p * logf(c.p))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CandBuf;
+    use super::*;
+
+    #[test]
+    fn softmax_of_equals_is_even() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&[2.0; 4], &mut buf);
+        cands.softmax(false);
+        assert!(cands.as_slice().iter().all(|c| c.p == 0.25));
+        assert!(!cands.is_sorted());
+        assert_eq!(cands.entropy(), 4f32.ln());
+    }
+
+    #[test]
+    fn a_masked_candidate_makes_one_entropy_nan() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&[0.0, 0.0, f32::NEG_INFINITY], &mut buf);
+        cands.softmax(true);
+        assert!(cands.entropy().is_nan());
+        assert_eq!(cands.entropy_of_positive(), 2f32.ln());
+    }
+
+    #[test]
+    fn spread_leaves_masked_logits_out() {
+        let mut buf = CandBuf::default();
+        let cands = CandSet::new(&[f32::NEG_INFINITY, 1.0, 3.0], &mut buf);
+        assert_eq!(cands.spread(), (3.0, 2.0, 1.0));
+        let mut buf = CandBuf::default();
+        assert_eq!(CandSet::new(&[f32::NEG_INFINITY; 2], &mut buf).spread(), (f32::NEG_INFINITY, 0.0, 0.0));
+    }
+
+    #[test]
+    fn nothing_has_no_weight() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&[], &mut buf);
+        cands.softmax(true);
+        cands.softmax_f64();
+        assert_eq!((cands.entropy(), cands.max_logit()), (0.0, f32::NEG_INFINITY));
+    }
+}

@@ -1,0 +1,195 @@
+//! Steps one after another.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CandSet, Ctx, SamplerStep, StepError};
+
+/// A list of steps, itself a step: `llama_sampler_chain`.
+///
+/// # Order and flags
+/// What its steps do, in their order. An empty chain changes nothing.
+///
+/// # Draws
+/// What its steps draw, each from its own generator.
+///
+/// # Chain file
+/// ```json
+/// {"type": "chain", "steps": [{"type": "top_k", "k": 40}, {"type": "temperature", "temp": 0.8}]}
+/// ```
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    steps: Vec<Box<dyn SamplerStep>>,
+}
+
+/// A chain that cannot run.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChainError {
+    /// No step picks a token.
+    #[error(
+        "no step of this chain selects a token: it must end with one that does (dist, greedy, mirostat, mirostat_v2, \
+         adaptive_p), and it {}", match last { Some(last) => format!("ends with {last}"), None => "is empty".into() }
+    )]
+    NoSelector {
+        /// The type of the last step.
+        last: Option<&'static str>,
+    },
+    /// A step stands behind the one that picks the token.
+    #[error(
+        "step {index} ({step}) follows step {selector_index} ({selector}), which selects the token and must be the last"
+    )]
+    AfterSelector {
+        /// Where it stands: 1 is the first; `2.1` is the first step of the chain that is the second.
+        index: String,
+        /// Its type.
+        step: &'static str,
+        /// Where the selecting step stands.
+        selector_index: String,
+        /// The selecting step's type.
+        selector: &'static str,
+    },
+    /// A step refuses its parameters.
+    #[error("step {index} ({step}): {source}")]
+    Step {
+        /// Where it stands: 1 is the first; `2.1` is the first step of the chain that is the second.
+        index: String,
+        /// Its type.
+        step: &'static str,
+        /// What it refuses.
+        source: StepError,
+    },
+}
+
+impl Chain {
+    /// A chain of nothing, which changes nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same chain with one more step at its end.
+    pub fn with(mut self, step: impl SamplerStep + 'static) -> Self {
+        self.push(Box::new(step));
+        self
+    }
+
+    /// Adds a step at the end: `llama_sampler_chain_add`.
+    pub fn push(&mut self, step: Box<dyn SamplerStep>) {
+        self.steps.push(step);
+    }
+
+    /// The steps in their order.
+    pub fn steps(&self) -> &[Box<dyn SamplerStep>] {
+        &self.steps
+    }
+
+    /// How many steps there are, those of nested chains not counted.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there is no step.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Checks that exactly one step selects the token and that nothing follows it, nested chains included.
+    ///
+    /// # Errors
+    /// [`ChainError::NoSelector`] or [`ChainError::AfterSelector`].
+    pub fn check_selection(&self) -> Result<(), ChainError> {
+        let mut selector = None;
+        walk(&self.steps, "", &mut |index, step| {
+            if let Some((selector_index, selector)) = selector.clone() {
+                return Err(ChainError::AfterSelector { index, step: step.typetag_name(), selector_index, selector });
+            }
+            if step.selects() {
+                selector = Some((index, step.typetag_name()));
+            }
+            Ok(())
+        })?;
+        match selector {
+            Some(_) => Ok(()),
+            None => Err(ChainError::NoSelector { last: self.steps.last().map(|step| step.typetag_name()) }),
+        }
+    }
+
+    /// Prepares every step, and says which one refused what.
+    ///
+    /// # Errors
+    /// [`ChainError::Step`] for the first step that refuses.
+    pub fn prepare_steps(&mut self, ctx: &Ctx) -> Result<(), ChainError> {
+        for (i, step) in self.steps.iter_mut().enumerate() {
+            let name = step.typetag_name();
+            step.prepare(ctx).map_err(|source| ChainError::Step { index: (i + 1).to_string(), step: name, source })?;
+        }
+        Ok(())
+    }
+
+    /// Applies every step and shows the candidates after each to `seen` (index of the step, the step, the candidates).
+    pub fn apply_seen(
+        &mut self,
+        cands: &mut CandSet<'_>,
+        ctx: &mut Ctx,
+        mut seen: impl FnMut(usize, &dyn SamplerStep, &mut CandSet<'_>),
+    ) {
+        for (i, step) in self.steps.iter_mut().enumerate() {
+            step.apply(cands, ctx);
+            seen(i, step.as_ref(), cands);
+        }
+    }
+}
+
+/// Visits every step that is not made of others, with where it stands.
+fn walk(
+    steps: &[Box<dyn SamplerStep>],
+    outer: &str,
+    visit: &mut impl FnMut(String, &dyn SamplerStep) -> Result<(), ChainError>,
+) -> Result<(), ChainError> {
+    for (i, step) in steps.iter().enumerate() {
+        let index = format!("{outer}{}", i + 1);
+        if step.inner().is_empty() {
+            visit(index, step.as_ref())?;
+        } else {
+            walk(step.inner(), &format!("{index}."), visit)?;
+        }
+    }
+    Ok(())
+}
+
+#[typetag::serde(name = "chain")]
+impl SamplerStep for Chain {
+    fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
+        self.prepare_steps(ctx).map_err(|error| StepError::Other(error.to_string()))
+    }
+
+    fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
+        for step in &mut self.steps {
+            step.apply(cands, ctx);
+        }
+    }
+
+    fn accept(&mut self, token: u32, ctx: &Ctx) {
+        for step in &mut self.steps {
+            step.accept(token, ctx);
+        }
+    }
+
+    fn reset(&mut self, ctx: &Ctx) {
+        for step in &mut self.steps {
+            step.reset(ctx);
+        }
+    }
+
+    fn selects(&self) -> bool {
+        self.steps.iter().any(|step| step.selects())
+    }
+
+    fn is_off(&self) -> bool {
+        self.steps.iter().all(|step| step.is_off())
+    }
+
+    fn inner(&self) -> &[Box<dyn SamplerStep>] {
+        &self.steps
+    }
+}

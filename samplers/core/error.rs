@@ -1,0 +1,81 @@
+//! What a step refuses in [`prepare`](super::SamplerStep::prepare).
+
+use super::EncodeError;
+
+/// A parameter that a step cannot work with. The text begins with the parameter's name.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepError {
+    /// A value outside what the parameter takes.
+    #[error("{field}: {value} is refused: {allowed}")]
+    Value {
+        /// The parameter.
+        field: &'static str,
+        /// The value as text.
+        value: String,
+        /// What it must be.
+        allowed: &'static str,
+    },
+    /// A token id that the vocabulary does not have.
+    #[error("{field}: token {id} is beyond the vocabulary of {n_vocab} tokens")]
+    BeyondVocab {
+        /// The parameter.
+        field: &'static str,
+        /// The id.
+        id: u32,
+        /// How many tokens there are.
+        n_vocab: usize,
+    },
+    /// Strings that only a vocabulary can turn into tokens.
+    #[error("{field}: needs a vocabulary, and there is none: {instead}")]
+    NeedsVocab {
+        /// The parameter.
+        field: &'static str,
+        /// What can be given in its place.
+        instead: &'static str,
+    },
+    /// The vocabulary cannot encode a text that the step needs.
+    #[error("{field}: {source}")]
+    Encode {
+        /// The parameter.
+        field: &'static str,
+        /// What the vocabulary said.
+        source: EncodeError,
+    },
+    /// Two parameters that exclude each other.
+    #[error("{field}: is refused beside {other}: {why}")]
+    Excludes {
+        /// The parameter.
+        field: &'static str,
+        /// The other one.
+        other: &'static str,
+        /// Why only one can be given.
+        why: &'static str,
+    },
+    /// Anything else, in a step's own words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl StepError {
+    /// Refuses NaN: the one value that no parameter takes.
+    ///
+    /// # Errors
+    /// [`StepError::Value`] where `value` is NaN.
+    pub fn refuse_nan(field: &'static str, value: f32) -> Result<(), Self> {
+        Self::refuse_unless(!value.is_nan(), field, value, "a number is wanted")
+    }
+
+    /// Refuses a value that does not hold to `allowed`.
+    ///
+    /// # Errors
+    /// [`StepError::Value`] unless `holds`.
+    pub fn refuse_unless(
+        holds: bool,
+        field: &'static str,
+        value: impl ToString,
+        allowed: &'static str,
+    ) -> Result<(), Self> {
+        if holds { Ok(()) } else { Err(Self::Value { field, value: value.to_string(), allowed }) }
+    }
+}

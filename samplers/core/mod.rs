@@ -1,0 +1,14 @@
+//! What every step speaks: the trait, the candidates, the context and the chain. Nothing here knows a step.
+
+mod cands;
+mod chain;
+mod ctx;
+mod error;
+pub mod float;
+mod step;
+
+pub use cands::{Cand, CandBuf, CandSet};
+pub use chain::{Chain, ChainError};
+pub use ctx::{Ctx, EncodeError, History, Vocab};
+pub use error::StepError;
+pub use step::{SamplerStep, registered_steps, step_fields};

@@ -1,0 +1,104 @@
+//! The trait of a step, and the register of all steps that this program was linked with.
+
+use std::fmt::Debug;
+
+use dyn_clone::DynClone;
+use serde::Deserialize;
+use serde::de::value::MapDeserializer;
+
+use super::{CandSet, Ctx, StepError};
+
+/// One step of a chain: `struct llama_sampler` with its `llama_sampler_i`.
+///
+/// A step's parameters are its serialised fields and its state is `#[serde(skip)]`. `#[typetag::serde(name = "…")]` on the
+/// `impl` registers it under the `type` that chain files use.
+#[typetag::serde(tag = "type")]
+pub trait SamplerStep: DynClone + Debug + Send + Sync {
+    /// Checks the parameters against the context, seeds the generator, builds tables. Called once, before the first draw.
+    ///
+    /// # Errors
+    /// A parameter that cannot work, by name.
+    fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
+        self.reset(ctx);
+        Ok(())
+    }
+
+    /// Filters, changes, sorts or selects the candidates: `llama_sampler_apply`.
+    fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx);
+
+    /// Takes note of a token that joined the history, of the prompt or drawn: `llama_sampler_accept`. The history in `ctx`
+    /// ends with it.
+    fn accept(&mut self, token: u32, ctx: &Ctx) {
+        let _ = (token, ctx);
+    }
+
+    /// Brings back the state after [`prepare`](Self::prepare): `llama_sampler_reset`. The history in `ctx` is the one to
+    /// start from, usually empty.
+    fn reset(&mut self, ctx: &Ctx) {
+        let _ = ctx;
+    }
+
+    /// Whether this step picks the token. A chain has exactly one that does, and it is the last.
+    fn selects(&self) -> bool {
+        false
+    }
+
+    /// Whether its parameters switch this step off, so that `apply` changes nothing, not even `sorted` (llama.cpp's
+    /// samplers whose name starts with `?`).
+    fn is_off(&self) -> bool {
+        false
+    }
+
+    /// The steps inside this one, for a step that is made of others.
+    fn inner(&self) -> &[Box<dyn SamplerStep>] {
+        &[]
+    }
+}
+
+dyn_clone::clone_trait_object!(SamplerStep);
+
+/// A name that no step and no field has.
+const NOBODY: &str = "\0";
+
+/// The `type` of every step that this program was linked with, sorted: the stock steps and those of crates that are used.
+pub fn registered_steps() -> Vec<String> {
+    names(&[("type", NOBODY)]).unwrap_or_default()
+}
+
+/// The parameters of a step by its `type`, in the order of its struct. None for a type that is not registered, and for a
+/// step that does not refuse unknown parameters (`#[serde(deny_unknown_fields)]`).
+pub fn step_fields(step: &str) -> Option<Vec<String>> {
+    if step == NOBODY { None } else { names(&[("type", step), (NOBODY, "")]).filter(|_| is_registered(step)) }
+}
+
+fn is_registered(step: &str) -> bool {
+    registered_steps().iter().any(|known| known == step)
+}
+
+/// The names that serde tells when it is asked for [`NOBODY`]. typetag hands a step's errors on as text, so they are taken
+/// from serde's wording: "unknown field `x`, expected one of `a`, `b`".
+fn names(map: &[(&str, &str)]) -> Option<Vec<String>> {
+    let map = MapDeserializer::<_, serde::de::value::Error>::new(map.iter().copied());
+    let error = Box::<dyn SamplerStep>::deserialize(map).err()?.to_string();
+    let (what, expected) = error.split_once(NOBODY)?;
+    let is_unknown = what == "unknown field `" || what == "unknown variant `";
+    is_unknown.then(|| expected.split('`').skip(2).step_by(2).map(String::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_registered_with_its_parameters() {
+        let known = registered_steps();
+        assert!(known.contains(&"top_k".to_string()) && known.is_sorted());
+        let fields = |step| step_fields(step).map(|fields| fields.join(" "));
+        assert_eq!(fields("top_k").unwrap(), "k");
+        assert_eq!(fields("top_p").unwrap(), "p min_keep");
+        assert_eq!(fields("penalties").unwrap(), "last_n repeat freq present window");
+        assert_eq!(fields("dist").unwrap(), "");
+        assert_eq!(fields("chain").unwrap(), "steps");
+        assert_eq!(fields("no_such_step"), None);
+    }
+}
