@@ -1,0 +1,203 @@
+mod breakers;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+pub use breakers::{DryBreakers, dry_breakers};
+
+use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::libm::{int, logf, pow};
+
+/// llama.cpp's breakers where none are given.
+const DEFAULT_BREAKERS: [&str; 4] = ["\n", ":", "\"", "*"];
+
+/// Don't Repeat Yourself: makes the tokens less likely that would extend a repetition, the more the longer it is:
+/// `llama_sampler_init_dry`.
+///
+/// A token that follows an earlier copy of the last n tokens loses `multiplier * base ^ (n - allowed_length)`. A repetition
+/// does not reach back over a breaker, and a breaker of one token is never penalised.
+///
+/// # Order and flags
+/// Changes logits and clears `sorted`, even where nothing changed, once the history is longer than `allowed_length`. With a
+/// multiplier of 0, a base below 1 or a window of 0 it does nothing.
+///
+/// # Draws
+/// None.
+///
+/// # Chain file
+/// ```json
+/// {"type": "dry", "multiplier": 0.8, "base": 1.75, "allowed_length": 2, "last_n": 64, "breakers": ["\n", ":"]}
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dry {
+    /// How hard repetition is penalised; 0: off. Default 0.
+    #[serde(with = "float")]
+    pub multiplier: f32,
+    /// How fast the penalty grows with the length; below 1: off. Default 1.75.
+    #[serde(with = "float")]
+    pub base: f32,
+    /// The length of repetition that is not penalised. Default 2.
+    pub allowed_length: i32,
+    /// How many of the last tokens are searched, the prompt's included; 0: off. Default 64.
+    pub last_n: u32,
+    /// Texts that end a repetition; empty for none. Wants a vocabulary. Default: a newline, a colon, a double quote and an
+    /// asterisk where there is a vocabulary, none elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breakers: Option<Vec<String>>,
+    /// The breakers as tokens instead, each with its head first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breaker_tokens: Option<Vec<Vec<u32>>>,
+    #[serde(skip)]
+    table: Arc<DryBreakers>,
+    #[serde(skip)]
+    repeats: Vec<i32>,
+    #[serde(skip)]
+    longest: FxHashMap<u32, i32>,
+}
+
+impl Default for Dry {
+    fn default() -> Self {
+        Self {
+            multiplier: 0.0,
+            base: 1.75,
+            allowed_length: 2,
+            last_n: 64,
+            breakers: None,
+            breaker_tokens: None,
+            table: Arc::default(),
+            repeats: Vec::new(),
+            longest: FxHashMap::default(),
+        }
+    }
+}
+
+impl Dry {
+    /// The step with its parameters and default breakers. A negative window is off, as in `llama_sampler_init_dry`.
+    pub fn new(multiplier: f32, base: f32, allowed_length: i32, last_n: i32) -> Self {
+        Self { multiplier, base, allowed_length, last_n: last_n.max(0) as u32, ..Self::default() }
+    }
+
+    /// The same with other texts that end a repetition, for a vocabulary to turn into tokens; none of them for no breakers.
+    pub fn with_breakers(mut self, texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.breakers = Some(texts.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The same with breakers given as tokens, each with its head first.
+    pub fn with_breaker_tokens(mut self, tokens: impl Into<Vec<Vec<u32>>>) -> Self {
+        self.breaker_tokens = Some(tokens.into());
+        self
+    }
+
+    fn breaker_table(&self, ctx: &Ctx) -> Result<DryBreakers, StepError> {
+        match (&self.breaker_tokens, &self.breakers) {
+            (Some(_), Some(_)) => Err(StepError::Excludes {
+                field: "breaker_tokens",
+                other: "breakers",
+                why: "they say the same in two ways",
+            }),
+            (Some(tokens), None) => {
+                let beyond = |id: &&u32| ctx.n_vocab().is_some_and(|n| **id as usize >= n);
+                if let (Some(&id), Some(n_vocab)) = (tokens.iter().flatten().find(beyond), ctx.n_vocab()) {
+                    return Err(StepError::BeyondVocab { field: "breaker_tokens", id, n_vocab });
+                }
+                Ok(DryBreakers::from_tokens(tokens))
+            }
+            (None, texts) => match ctx.vocab() {
+                Some(vocab) => match texts {
+                    Some(texts) => dry_breakers(vocab.as_ref(), texts),
+                    None => dry_breakers(vocab.as_ref(), &DEFAULT_BREAKERS),
+                }
+                .map_err(|source| StepError::Encode { field: "breakers", source }),
+                None if texts.as_ref().is_some_and(|texts| !texts.is_empty()) => {
+                    Err(StepError::NeedsVocab { field: "breakers", instead: "breaker_tokens takes them as tokens" })
+                }
+                None => Ok(DryBreakers::default()),
+            },
+        }
+    }
+
+    /// What a token loses that would make a repetition of `length` tokens longer.
+    fn penalty(&self, length: i32) -> f32 {
+        let mut exponent = length.saturating_sub(self.allowed_length);
+        if self.base > 1.000_001 {
+            // Beyond this the power would leave an f32; 88.7 is the logarithm of the largest.
+            let limit = int(88.722_84 / logf(self.base));
+            if limit > 0 {
+                exponent = exponent.min(limit);
+            }
+        }
+        (f64::from(self.multiplier) * pow(f64::from(self.base), f64::from(exponent))) as f32
+    }
+}
+
+/// For each distance k from the end, how many of the last tokens stand there, too: the Z-algorithm on the reversed window,
+/// in linear time, with every count cut to `limit` as it is written (later counts build on the cut ones, as in llama.cpp).
+fn suffix_repeats(window: &[u32], limit: i32, repeats: &mut Vec<i32>) {
+    let n = window.len();
+    let back = |i: usize| window[n - 1 - i];
+    repeats.clear();
+    repeats.resize(n, 0);
+    let (mut left, mut right) = (0, 0);
+    for k in 1..n {
+        let inside = right + 1 - k.min(right + 1);
+        let known = if inside > 0 { repeats[k - left] } else { 0 };
+        if inside > 0 && (known as usize) < inside {
+            repeats[k] = known.min(limit);
+            continue;
+        }
+        let mut end = k + inside;
+        while end < n && back(end) == back(end - k) {
+            end += 1;
+        }
+        repeats[k] = ((end - k) as i32).min(limit);
+        if end > k {
+            (left, right) = (k, end - 1);
+        }
+    }
+}
+
+#[typetag::serde(name = "dry")]
+impl SamplerStep for Dry {
+    fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
+        StepError::refuse_nan("multiplier", self.multiplier)?;
+        StepError::refuse_nan("base", self.base)?;
+        if !self.is_off() {
+            self.table = Arc::new(self.breaker_table(ctx)?);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
+        let window = ctx.history().last(self.last_n as usize);
+        if self.is_off() || window.len() as i64 <= i64::from(self.allowed_length) {
+            return;
+        }
+        let limit = self.table.reach(window) as i32;
+        if limit < self.allowed_length {
+            return;
+        }
+        suffix_repeats(window, limit, &mut self.repeats);
+
+        // The token after each earlier copy would extend it.
+        self.longest.clear();
+        for (k, &length) in self.repeats.iter().enumerate().skip(1) {
+            let next = window[window.len() - k];
+            if length >= self.allowed_length && !self.table.is_single(next) {
+                let longest = self.longest.entry(next).or_insert(length);
+                *longest = length.max(*longest);
+            }
+        }
+        cands.update_all(&self.longest, |logit, &length| logit - self.penalty(length));
+    }
+
+    fn is_off(&self) -> bool {
+        self.multiplier == 0.0 || self.base < 1.0 || self.last_n == 0
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! The sequences that end a repetition: a head token with the tails that complete it.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::core::{EncodeError, Vocab};
+
+/// A breaker is cut to so many bytes.
+const MAX_BYTES: usize = 40;
+/// A tail is cut to so many tokens.
+const MAX_TAIL: usize = 20;
+
+/// The tokens after a head; none for a breaker of one token.
+type Tail = SmallVec<[u32; 4]>;
+
+/// Breakers as tokens, ready to be searched for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DryBreakers {
+    tails: FxHashMap<u32, Vec<Tail>>,
+}
+
+impl DryBreakers {
+    /// Breakers given as tokens, each with its head first; empty ones are left out: `llama_sampler_init_dry_testing`.
+    pub fn from_tokens(breakers: &[Vec<u32>]) -> Self {
+        let mut table = Self::default();
+        for breaker in breakers {
+            if let Some((&head, tail)) = breaker.split_first() {
+                table.add(head, tail.into());
+            }
+        }
+        table
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.tails.is_empty()
+    }
+
+    /// How many pairs of a head and a tail there are.
+    pub fn len(&self) -> usize {
+        self.tails.values().map(Vec::len).sum()
+    }
+
+    /// Whether the token is a breaker by itself.
+    pub fn is_single(&self, token: u32) -> bool {
+        self.tails.get(&token).is_some_and(|tails| tails.iter().any(|tail| tail.is_empty()))
+    }
+
+    /// How far back from its end a repetition in `window` may reach: to the last breaker, whose longest form counts.
+    pub fn reach(&self, window: &[u32]) -> usize {
+        if self.is_empty() {
+            return window.len();
+        }
+        let last = window.iter().enumerate().rev().find_map(|(at, head)| {
+            let after = &window[at + 1..];
+            let tails = self.tails.get(head)?;
+            let longest = tails.iter().filter(|tail| after.starts_with(tail)).map(|tail| tail.len()).max()?;
+            Some(after.len() - longest)
+        });
+        last.unwrap_or(window.len())
+    }
+
+    fn add(&mut self, head: u32, tail: Tail) {
+        let tails = self.tails.entry(head).or_default();
+        if !tails.contains(&tail) {
+            tails.push(tail);
+        }
+    }
+}
+
+/// The breakers that texts make over a vocabulary, as `llama_sampler_init_dry` finds them.
+///
+/// A token that contains the text is one by itself. A token that ends in the beginning of the text is the head of the rest
+/// of the text, encoded; every such overlap counts. Texts are cut to 40 bytes, tails to 20 tokens; empty texts are left out,
+/// and a text ends at a byte of 0.
+///
+/// # Errors
+/// A rest that the vocabulary cannot encode.
+pub fn dry_breakers(vocab: &dyn Vocab, breakers: &[impl AsRef<[u8]>]) -> Result<DryBreakers, EncodeError> {
+    let mut table = DryBreakers::default();
+    for breaker in breakers {
+        let text = breaker.as_ref();
+        let text = text.split(|&byte| byte == 0).next().unwrap_or(text);
+        let text = &text[..text.len().min(MAX_BYTES)];
+        if !text.is_empty() {
+            add_text(&mut table, vocab, text)?;
+        }
+    }
+    Ok(table)
+}
+
+fn add_text(table: &mut DryBreakers, vocab: &dyn Vocab, text: &[u8]) -> Result<(), EncodeError> {
+    // The rest after each overlap is encoded once.
+    let mut rests: Vec<Option<Tail>> = vec![None; text.len() + 1];
+    for id in 0..vocab.n_tokens() as u32 {
+        let piece = vocab.piece(id);
+        if piece.windows(text.len()).any(|part| part == text) {
+            table.add(id, Tail::new());
+            continue;
+        }
+        let longest = piece.len().min(text.len() - 1);
+        for overlap in (1..=longest).rev().filter(|&n| piece.ends_with(&text[..n])) {
+            let rest = match &mut rests[overlap] {
+                Some(rest) => rest.clone(),
+                unknown => {
+                    let mut rest = vocab.encode(&text[overlap..])?;
+                    rest.truncate(MAX_TAIL);
+                    unknown.insert(rest.into()).clone()
+                }
+            };
+            table.add(id, rest);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five pieces; a text is encoded a byte a token: the byte's value.
+    #[derive(Debug)]
+    struct Toy;
+
+    const PIECES: [&str; 5] = ["x\ny", "ab", "aab", "q", ""];
+
+    impl Vocab for Toy {
+        fn n_tokens(&self) -> usize {
+            PIECES.len()
+        }
+
+        fn piece(&self, id: u32) -> &[u8] {
+            PIECES[id as usize].as_bytes()
+        }
+
+        fn is_eog(&self, _: u32) -> bool {
+            false
+        }
+
+        fn eot(&self) -> Option<u32> {
+            None
+        }
+
+        fn eos(&self) -> Option<u32> {
+            None
+        }
+
+        fn encode(&self, text: &[u8]) -> Result<Vec<u32>, EncodeError> {
+            if text.contains(&b'!') {
+                return Err(EncodeError { text: "!".into(), why: "no such piece".into() });
+            }
+            Ok(text.iter().map(|&byte| byte.into()).collect())
+        }
+    }
+
+    fn tails(table: &DryBreakers, head: u32) -> Vec<Vec<u32>> {
+        table.tails.get(&head).into_iter().flatten().map(|tail| tail.to_vec()).collect()
+    }
+
+    #[test]
+    fn a_piece_that_contains_the_text_is_one_by_itself() {
+        let table = dry_breakers(&Toy, &["\n"]).unwrap();
+        assert!(table.is_single(0) && !table.is_single(1));
+        assert_eq!(table.len(), 1);
+    }
+
+    #[test]
+    fn every_overlap_counts() {
+        let table = dry_breakers(&Toy, &["abab!".trim_end_matches('!')]).unwrap();
+        assert_eq!(tails(&table, 1), [[97, 98]]);
+        assert_eq!(tails(&table, 2), [[97, 98]]);
+        let table = dry_breakers(&Toy, &["bab"]).unwrap();
+        assert_eq!(tails(&table, 2), [[97, 98]]);
+    }
+
+    #[test]
+    fn a_piece_inside_the_text_is_no_head() {
+        assert!(dry_breakers(&Toy, &["zqz"]).unwrap().is_empty());
+        assert!(dry_breakers(&Toy, &[""]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn texts_and_tails_are_cut() {
+        let text = format!("q{}", "z".repeat(60));
+        assert_eq!(tails(&dry_breakers(&Toy, &[text]).unwrap(), 3), [vec![122; 20]]);
+        assert_eq!(tails(&dry_breakers(&Toy, &["qz\0z"]).unwrap(), 3), [[122]]);
+    }
+
+    #[test]
+    fn what_cannot_be_encoded_is_an_error() {
+        let error = dry_breakers(&Toy, &["b!"]).unwrap_err();
+        assert_eq!(error.to_string(), "the vocabulary cannot encode \"!\": no such piece");
+    }
+
+    #[test]
+    fn the_last_breaker_bounds_the_reach() {
+        let table = DryBreakers::from_tokens(&[vec![9], vec![7, 8], vec![7, 8, 6], vec![]]);
+        assert_eq!(table.reach(&[1, 2, 3]), 3);
+        assert_eq!(table.reach(&[1, 9, 3]), 1);
+        assert_eq!(table.reach(&[9, 7, 8]), 0);
+        assert_eq!(table.reach(&[7, 8, 6, 5]), 1);
+        assert_eq!(table.reach(&[9, 8, 7]), 2);
+        assert_eq!(table.reach(&[]), 0);
+    }
+}

@@ -1,0 +1,117 @@
+use serde::{Deserialize, Serialize};
+
+use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::libstdcxx::Mt19937;
+use crate::top_p::is_zero;
+
+/// Exclude top choices: with a chance of `probability` it drops every candidate of at least `threshold` but the least likely
+/// of them: `llama_sampler_init_xtc`.
+///
+/// # Order and flags
+/// When the chance falls: sorts, computes p, drops from the front, unless fewer than `min_keep` would stay. Else, and with
+/// a probability of 0 or below, a threshold above 0.5 or fewer than two candidates, it does nothing.
+///
+/// # Draws
+/// One float a draw from its own generator; none with fewer than two candidates or where it is off.
+///
+/// # Chain file
+/// ```json
+/// {"type": "xtc", "probability": 0.5, "threshold": 0.1}
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Xtc {
+    /// The chance of acting, 0 to 1; 0 and below: off. Default 0.
+    #[serde(with = "float")]
+    pub probability: f32,
+    /// The probability from which a candidate is a top choice; above 0.5: off. Default 0.1.
+    #[serde(with = "float")]
+    pub threshold: f32,
+    /// At least so many stay. Default 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub min_keep: u32,
+    #[serde(skip)]
+    rng: Mt19937,
+}
+
+impl Default for Xtc {
+    fn default() -> Self {
+        Self { probability: 0.0, threshold: 0.1, min_keep: 0, rng: Mt19937::default() }
+    }
+}
+
+impl Xtc {
+    /// The step with its parameters.
+    pub fn new(probability: f32, threshold: f32, min_keep: u32) -> Self {
+        Self { probability, threshold, min_keep, ..Self::default() }
+    }
+}
+
+#[typetag::serde(name = "xtc")]
+impl SamplerStep for Xtc {
+    fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
+        StepError::refuse_nan("probability", self.probability)?;
+        StepError::refuse_nan("threshold", self.threshold)?;
+        self.reset(ctx);
+        Ok(())
+    }
+
+    fn apply(&mut self, cands: &mut CandSet<'_>, _: &mut Ctx) {
+        if self.is_off() || cands.len() < 2 || self.rng.uniform_f32() > self.probability {
+            return;
+        }
+        cands.softmax(true);
+        let top_choices = cands.as_slice().iter().take_while(|cand| cand.p >= self.threshold).count();
+        let dropped = top_choices.saturating_sub(1);
+        if cands.len() - dropped >= self.min_keep as usize {
+            cands.drop_front(dropped);
+        }
+    }
+
+    fn reset(&mut self, ctx: &Ctx) {
+        self.rng = Mt19937::new(ctx.seed());
+    }
+
+    fn is_off(&self) -> bool {
+        self.probability <= 0.0 || self.threshold > 0.5
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{p4, refusal, round_trip, run};
+
+    /// User case 2: with seed 42 the coin shows 0.37454.
+    #[test]
+    fn case_2_the_coin_comes_from_the_seed() {
+        assert_eq!(run(&mut Xtc::new(0.37, 0.1, 0), &p4(), &[]).ids(), [0, 1, 2, 3]);
+        assert_eq!(run(&mut Xtc::new(0.38, 0.1, 0), &p4(), &[]).ids(), [2, 3]);
+    }
+
+    /// User case 31: thresholds at the edges, and `min_keep` vetoes the whole removal.
+    #[test]
+    fn case_31_edges() {
+        assert_eq!(run(&mut Xtc::new(1.0, 0.1, 0), &p4(), &[]).ids(), [2, 3]);
+        assert_eq!(run(&mut Xtc::new(1.0, 0.0, 0), &p4(), &[]).ids(), [3]);
+        assert_eq!(run(&mut Xtc::new(1.0, 0.51, 0), &p4(), &[]).ids(), [0, 1, 2, 3]);
+        assert_eq!(run(&mut Xtc::new(1.0, 0.1, 3), &p4(), &[]).ids(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn one_candidate_draws_nothing() {
+        let mut xtc = Xtc::new(1.0, 0.1, 0);
+        run(&mut xtc, &[1.0], &[]);
+        assert_eq!(xtc.rng, Mt19937::new(42));
+        run(&mut xtc, &p4(), &[]);
+        let mut once = Mt19937::new(42);
+        once.next_u32();
+        assert_eq!(xtc.rng, once);
+    }
+
+    #[test]
+    fn file() {
+        round_trip(Box::new(Xtc::default()), r#"{"type":"xtc","probability":0.0,"threshold":0.1}"#);
+        assert_eq!(refusal(Xtc::new(0.5, f32::NAN, 0)), "threshold: NaN is refused: a number is wanted");
+    }
+}
