@@ -1,0 +1,164 @@
+//! What became of every field of a request: nothing is silently ignored.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::fields::{FIELDS, Field, OTHER_FIELDS, Serves};
+use crate::llama_server::StepName;
+use crate::names::{nearest, suggestion};
+use crate::params::Params;
+
+/// What became of the fields of a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// In llama-server's order, then what it does not know.
+    pub notes: Vec<FieldNote>,
+}
+
+/// One thing that became of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldNote {
+    /// The field, by the name that the request used.
+    pub field: String,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fate {
+    /// Its value is used as it was sent.
+    Used,
+    /// Its value was moved into the field's range.
+    Clamped {
+        /// As sent.
+        from: String,
+        /// As used.
+        to: String,
+    },
+    /// It is another name of a field, and was used.
+    Aliased {
+        /// The field's first name.
+        to: &'static str,
+    },
+    /// Another name of the same field was sent, too, and counts instead.
+    Shadowed {
+        /// The name that counts.
+        by: &'static str,
+    },
+    /// A part of its value is not known, and was left out.
+    Dropped {
+        /// The part.
+        part: String,
+        /// What it may have meant.
+        nearest: Option<&'static str>,
+    },
+    /// Its value was read, and changes nothing.
+    NoEffect {
+        /// Why.
+        why: String,
+    },
+    /// llama-server does not know it.
+    Unknown {
+        /// What it may have meant.
+        nearest: Option<&'static str>,
+    },
+}
+
+impl fmt::Display for FieldNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.field)?;
+        match &self.fate {
+            Fate::Used => f.write_str("used"),
+            Fate::Clamped { from, to } => write!(f, "{from} is out of range, {to} is used"),
+            Fate::Aliased { to } => write!(f, "read as {to}"),
+            Fate::Shadowed { by } => write!(f, "{by} is given, too, and counts"),
+            Fate::Dropped { part, nearest } => write!(f, "{part} is dropped{}", suggestion(*nearest)),
+            Fate::NoEffect { why } => write!(f, "has no effect: {why}"),
+            Fate::Unknown { nearest } => write!(f, "unknown{}", suggestion(*nearest)),
+        }
+    }
+}
+
+impl Report {
+    /// Whether every field was used as it was sent.
+    pub fn is_quiet(&self) -> bool {
+        self.surprises().next().is_none()
+    }
+
+    /// The notes on fields that were not simply used.
+    pub fn surprises(&self) -> impl Iterator<Item = &FieldNote> {
+        self.notes.iter().filter(|note| note.fate != Fate::Used)
+    }
+
+    fn note(&mut self, field: &str, fate: Fate) {
+        self.notes.push(FieldNote { field: field.to_string(), fate });
+    }
+
+    pub(super) fn used(&mut self, name: &'static str, field: &Field, shadowed: Option<&'static str>) {
+        let first = field.names[0];
+        self.note(name, if name == first { Fate::Used } else { Fate::Aliased { to: first } });
+        if let Some(shadowed) = shadowed {
+            self.note(shadowed, Fate::Shadowed { by: name });
+        }
+    }
+
+    pub(super) fn clamped(&mut self, field: &str, from: String, to: String) {
+        self.replace_used(field, Fate::Clamped { from, to });
+    }
+
+    pub(super) fn dropped(&mut self, field: &str, part: &str, nearest: Option<&'static str>) {
+        self.replace_used(field, Fate::Dropped { part: part.to_string(), nearest });
+    }
+
+    pub(super) fn no_effect(&mut self, field: &str, why: impl Into<String>) {
+        self.replace_used(field, Fate::NoEffect { why: why.into() });
+    }
+
+    /// What is said of a field takes the place of "used".
+    fn replace_used(&mut self, field: &str, fate: Fate) {
+        match self.notes.iter_mut().find(|note| note.field == field && note.fate == Fate::Used) {
+            Some(note) => note.fate = fate,
+            None => self.note(field, fate),
+        }
+    }
+
+    /// Adds what only the whole request shows: fields whose step does not run, and fields that nobody knows.
+    pub(super) fn finish(&mut self, body: &Map<String, Value>, params: &Params) {
+        for field in FIELDS {
+            let Some(why) = idle(field.serves, params) else { continue };
+            for &name in field.names {
+                if self.notes.iter().any(|note| note.field == name && note.fate == Fate::Used) {
+                    self.no_effect(name, why.clone());
+                }
+            }
+        }
+        let names = || FIELDS.iter().flat_map(|field| field.names.iter().copied());
+        for name in body.keys().filter(|name| !OTHER_FIELDS.contains(&name.as_str())) {
+            if !names().any(|known| known == name) {
+                self.note(name, Fate::Unknown { nearest: nearest(name, names()) });
+            }
+        }
+    }
+}
+
+/// Why a field that serves this part of the chain changes nothing, if so.
+fn idle(serves: Serves, params: &Params) -> Option<String> {
+    let listed = |step: StepName| params.samplers.contains(&step);
+    let mirostat = params.mirostat != 0;
+    match serves {
+        Serves::Step(_) | Serves::Truncation | Serves::List if mirostat => {
+            Some(format!("mirostat {} runs in place of the listed samplers", params.mirostat))
+        }
+        Serves::Step(step) if !listed(step) => Some(format!("{} is not in samplers", step.as_str())),
+        Serves::Truncation => {
+            let truncates = [StepName::TypP, StepName::TopP, StepName::MinP, StepName::Xtc];
+            let none = !truncates.into_iter().any(listed);
+            none.then(|| "none of typ_p, top_p, min_p and xtc is in samplers".to_string())
+        }
+        Serves::Mirostat if !mirostat => Some("mirostat is 0".to_string()),
+        _ => None,
+    }
+}

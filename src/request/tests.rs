@@ -1,0 +1,168 @@
+use serde_json::{Value, json};
+
+use crate::{Fate, Params, Report, Sampler, StepName};
+
+fn read(body: Value) -> (Params, Report) {
+    Params::from_request(&body, &Params::default(), None).unwrap()
+}
+
+fn refusal(body: Value) -> String {
+    Params::from_request(&body, &Params::default(), None).unwrap_err().to_string()
+}
+
+fn surprises(body: Value) -> Vec<String> {
+    read(body).1.surprises().map(|note| note.to_string()).collect()
+}
+
+#[test]
+fn nothing_sent_is_the_default() {
+    let (params, report) = read(json!({"prompt": "x", "n_predict": 5, "stream": true}));
+    assert_eq!(params.to_request(), Params::default().to_request());
+    assert!(report.is_quiet());
+}
+
+#[test]
+fn a_body_is_an_object() {
+    assert_eq!(refusal(json!([1])), "a request body is a JSON object, and this is array");
+}
+
+#[test]
+fn a_base_lies_under_the_request() {
+    let base = Params { temperature: 0.6, top_k: 7, ..Params::default() };
+    let (params, _) = Params::from_request(&json!({"temperature": null, "top_k": 9}), &base, None).unwrap();
+    assert_eq!((params.temperature, params.top_k), (0.6, 9));
+}
+
+/// User case 42: null is absent, booleans and fractions convert, soft limits clamp, hard limits refuse, aliases.
+#[test]
+fn case_42_numbers() {
+    assert_eq!(read(json!({"top_k": 40.7})).0.top_k, 40);
+    assert_eq!(read(json!({"top_k": true})).0.top_k, 1);
+    assert_eq!(read(json!({"top_k": null})).0.top_k, 40);
+    assert_eq!(surprises(json!({"top_k": -5})), ["top_k: -5 is out of range, 0 is used"]);
+    assert_eq!(surprises(json!({"temperature": -1})), ["temperature: -1 is out of range, 0 is used"]);
+    assert_eq!(read(json!({"temperature": 1e300})).0.temperature, f32::INFINITY);
+    assert_eq!(
+        refusal(json!({"adaptive_decay": 1.5})),
+        "Field 'adaptive_decay': Value must be between 0.000000 <= value <= 0.990000, but got 1.500000"
+    );
+    let (params, report) = read(json!({"logprobs": 5}));
+    assert_eq!(params.n_probs, 5);
+    assert_eq!(report.notes[0].fate, Fate::Aliased { to: "n_probs" });
+    assert_eq!(surprises(json!({"n_probs": 3, "logprobs": 5})), ["logprobs: n_probs is given, too, and counts"]);
+}
+
+/// User case 4: only -1 is random; -2 is a seed; several completions step over -1.
+#[test]
+fn case_4_seeds() {
+    for (seed, expected) in [(json!(-2), 4_294_967_294), (json!(-1), u32::MAX), (json!(4_294_967_295i64), u32::MAX)] {
+        assert_eq!(read(json!({"seed": seed})).0.seed, expected);
+    }
+    let params = read(json!({"seed": -2})).0;
+    assert_eq!([0, 1, 2].map(|n| params.completion_seed(n)), [4_294_967_294, 0, 1]);
+    assert_eq!(Params::default().completion_seed(3), u32::MAX);
+    let sampler = Sampler::new(Params::default()).unwrap();
+    assert_ne!(sampler.seed(), u32::MAX, "the seed that is really used");
+}
+
+/// User case 8: a parameter whose step is not in the list does nothing, and the report says so.
+#[test]
+fn case_8_a_step_that_is_not_listed() {
+    let body = json!({"dry_multiplier": 0.8, "samplers": ["top_k", "temperature"]});
+    assert_eq!(surprises(body.clone()), ["dry_multiplier: has no effect: dry is not in samplers"]);
+    let draw = |body: Value| {
+        let (mut params, _) = read(body);
+        params.seed = 7;
+        let mut sampler = Sampler::new(params).unwrap();
+        (0..10).map(|_| 1).for_each(|token| sampler.accept_prompt(token).unwrap());
+        (0..20).map(|_| sampler.sample(&[0.0, 1.0, 0.5, 0.2]).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(draw(body), draw(json!({"samplers": ["top_k", "temperature"]})));
+}
+
+/// User case 9: unknown names are dropped, and the report says what they may have meant.
+#[test]
+fn case_9_unknown_names() {
+    let body = json!({"samplers": ["typical_p", "TOP_K"]});
+    assert_eq!(read(body.clone()).0.samplers, [StepName::TopK]);
+    assert_eq!(surprises(body), ["samplers: typical_p is dropped (did you mean typ_p?)"]);
+    assert_eq!(read(json!({"samplers": "edskypmxt"})).0.samplers, StepName::DEFAULT_ORDER);
+    assert_eq!(surprises(json!({"samplers": "kz"})), ["samplers: z is dropped"]);
+    let not_a_list = "samplers: has no effect: a list of names or a text of letters is wanted, and this is number";
+    assert_eq!(surprises(json!({"samplers": 5})), [not_a_list]);
+    assert_eq!(surprises(json!({"tempreature": 1})), ["tempreature: unknown (did you mean temperature?)"]);
+}
+
+/// User case 11: mirostat skips the rest, and the report says so for every parameter.
+#[test]
+fn case_11_mirostat_skips_the_rest() {
+    let body = json!({"mirostat": 2, "repeat_penalty": 1.5, "dynatemp_range": 0.5, "temperature": 0.7, "min_keep": 2});
+    let skipped = |field| format!("{field}: has no effect: mirostat 2 runs in place of the listed samplers");
+    let mut found = surprises(body);
+    found.sort();
+    assert_eq!(found, ["dynatemp_range", "min_keep", "repeat_penalty"].map(skipped));
+    assert_eq!(surprises(json!({"mirostat_tau": 4})), ["mirostat_tau: has no effect: mirostat is 0"]);
+}
+
+/// User case 15: a window of -1 is refused with llama-server's words; 0 is taken.
+#[test]
+fn case_15_windows() {
+    for field in ["repeat_last_n", "dry_penalty_last_n"] {
+        let expected = format!("Field '{field}': Value must be between 0 <= value <= 2147483647, but got -1");
+        assert_eq!(refusal(json!({field: -1})), expected);
+        assert!(Params::from_request(&json!({field: 0}), &Params::default(), None).is_ok());
+    }
+}
+
+/// User case 19: a top_p out of range is clamped, a repeat_penalty of 0 is refused when the chain is built.
+#[test]
+fn case_19_extreme_values() {
+    let (params, _) = read(json!({"temperature": 999_999, "top_p": -1, "repeat_penalty": 0}));
+    assert_eq!((params.temperature, params.top_p), (999_999.0, 0.0));
+    let error = Sampler::new(params).unwrap_err().to_string();
+    assert_eq!(error, "Failed to initialize samplers: penalty_repeat must be finite and greater than 0");
+    assert!(Sampler::new(read(json!({"repeat_penalty": 1e-38})).0).is_ok());
+}
+
+/// User case 20: a base of DRY below 1 becomes the default.
+#[test]
+fn case_20_dry_base() {
+    let (params, report) = read(json!({"dry_base": 0.5}));
+    assert_eq!(params.dry_base, 1.75);
+    assert_eq!(report.notes[0].fate, Fate::Clamped { from: "0.5".into(), to: "1.75".into() });
+}
+
+/// User case 21: breakers are a list of texts and nothing else.
+#[test]
+fn case_21_breakers() {
+    assert_eq!(read(json!({"dry_sequence_breakers": ["\n", ":"]})).0.dry_sequence_breakers, ["\n", ":"]);
+    for wrong in [json!("[\"\\n\"]"), json!([]), json!([1]), json!({"a": 1})] {
+        assert_eq!(
+            refusal(json!({"dry_sequence_breakers": wrong})),
+            "Field 'dry_sequence_breakers': Error: dry_sequence_breakers must be a non-empty array of strings"
+        );
+    }
+}
+
+/// User case 37: the forms of a bias.
+#[test]
+fn case_37_logit_bias() {
+    let bias = |value: Value| read(json!({"logit_bias": value})).0.logit_bias;
+    assert_eq!(bias(json!([[5, 1], [5, 2]])), [(5, 1.0), (5, 2.0)]);
+    assert_eq!(bias(json!([[5, true]])), []);
+    assert_eq!(bias(json!([[5, false]])), [(5, f32::NEG_INFINITY)]);
+    assert_eq!(bias(json!({"5": -1})), [(5, -1.0)]);
+    assert_eq!(bias(json!({"": -1})), [(0, -1.0)]);
+    let (params, report) = read(json!({"logit_bias": [[-3, 1], [1, 2, 3], [7, "x"], ["text", 1]]}));
+    assert_eq!(params.logit_bias, []);
+    let notes: Vec<String> = report.surprises().map(|note| note.to_string()).collect();
+    assert_eq!(
+        notes,
+        [
+            "logit_bias: [-3,1] is dropped",
+            "logit_bias: [1,2,3] is dropped",
+            "logit_bias: [7,\"x\"] is dropped",
+            "logit_bias: has no effect: [\"text\",1]: a text needs a vocabulary, and there is none",
+        ]
+    );
+}

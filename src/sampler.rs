@@ -1,0 +1,259 @@
+//! A chain with its context: logits in, a token out.
+
+use sampler_steps::{Cand, CandBuf, CandSet, Chain, ChainError, Ctx, History, SamplerStep};
+
+use crate::error::SampleError;
+use crate::llama_server::{BuildError, llama_server_chain};
+use crate::params::{DEFAULT_SEED, Params};
+
+/// A sampler: a [`Chain`] with its context and its memory, which it keeps from draw to draw. The counterpart of
+/// `common_sampler`.
+///
+/// A clone draws what the original draws: histories, generators and averages are copied.
+#[derive(Debug, Clone)]
+pub struct Sampler {
+    chain: Chain,
+    ctx: Ctx,
+    buf: CandBuf,
+    non_finite: NonFinite,
+}
+
+/// What a sampler does with a row in which a logit is NaN or +infinity or all are -infinity, and with a chain that ends in
+/// NaN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NonFinite {
+    /// A typed error, and no generator moves for a bad row.
+    #[default]
+    Refuse,
+    /// Runs the chain as it is. Where no running sum reaches the drawn number, the last candidate is taken, as a release
+    /// build of llama.cpp does.
+    LikeLlamaCpp,
+    /// The first of the largest finite logits, without running the chain; an error where none is finite. A chain that ends
+    /// in NaN is refused.
+    FiniteArgmax,
+}
+
+impl Sampler {
+    /// The sampler that llama-server would run with these parameters. A seed of [`DEFAULT_SEED`] draws a random one, which
+    /// [`seed`](Self::seed) tells.
+    ///
+    /// # Errors
+    /// Parameters that llama-server refuses, or that the vocabulary contradicts.
+    pub fn new(params: Params) -> Result<Self, BuildError> {
+        let chain = llama_server_chain(&params)?;
+        let mut ctx = Ctx::new(effective_seed(params.seed));
+        if let Some(vocab) = params.vocab {
+            ctx = ctx.with_vocab(vocab);
+        }
+        Ok(Self::from_chain(chain, ctx)?)
+    }
+
+    /// A sampler of any chain. Every step is prepared.
+    ///
+    /// # Errors
+    /// A chain in which nothing selects a token or something follows the step that does, or a step that refuses its
+    /// parameters, by name.
+    pub fn from_chain(mut chain: Chain, ctx: Ctx) -> Result<Self, ChainError> {
+        chain.check_selection()?;
+        chain.prepare_steps(&ctx)?;
+        Ok(Self { chain, ctx, buf: CandBuf::default(), non_finite: NonFinite::default() })
+    }
+
+    /// The same with another way of treating rows that are not finite.
+    pub fn with_non_finite(mut self, policy: NonFinite) -> Self {
+        self.non_finite = policy;
+        self
+    }
+
+    /// Draws a token from a row of logits, one a token of the vocabulary. Generators move; the history does not: see
+    /// [`accept`](Self::accept).
+    ///
+    /// # Errors
+    /// A row that gives no token; see [`SampleError`].
+    pub fn sample(&mut self, logits: &[f32]) -> Result<u32, SampleError> {
+        self.draw(logits).map(|draw| draw.token())
+    }
+
+    /// Draws a token and keeps the candidates to look at.
+    ///
+    /// # Errors
+    /// As [`sample`](Self::sample).
+    pub fn draw<'s>(&'s mut self, logits: &'s [f32]) -> Result<Draw<'s>, SampleError> {
+        self.draw_seen(logits, |_, _, _| {})
+    }
+
+    /// Draws a token and shows the candidates after every step of the chain: the step's index, the step, the candidates.
+    ///
+    /// # Errors
+    /// As [`sample`](Self::sample).
+    pub fn draw_seen<'s>(
+        &'s mut self,
+        logits: &'s [f32],
+        seen: impl FnMut(usize, &dyn SamplerStep, &mut CandSet<'_>),
+    ) -> Result<Draw<'s>, SampleError> {
+        self.check_width(logits)?;
+        let sound = check_finite(logits);
+        let mut cands = CandSet::new(logits, &mut self.buf);
+        match (self.non_finite, sound) {
+            (NonFinite::Refuse, Err(error)) => return Err(error),
+            (NonFinite::FiniteArgmax, Err(_)) => cands.select(finite_argmax(logits).ok_or(SampleError::AllMasked)?),
+            _ => self.chain.apply_seen(&mut cands, &mut self.ctx, seen),
+        }
+        let Some(selected) = cands.selected_cand() else {
+            return Err(match cands.len() {
+                0 => SampleError::NothingLeft,
+                left => SampleError::NothingSelected { left },
+            });
+        };
+        if self.non_finite != NonFinite::LikeLlamaCpp && (selected.p.is_nan() || selected.logit.is_nan()) {
+            return Err(SampleError::NotANumber { token: selected.id, logit: selected.logit });
+        }
+        Ok(Draw { cands, selected })
+    }
+
+    /// Adds a drawn token to the history and tells every step: `common_sampler_accept`.
+    ///
+    /// # Errors
+    /// A token beyond the vocabulary; nothing changes then.
+    pub fn accept(&mut self, token: u32) -> Result<(), SampleError> {
+        self.accept_into(token, History::push)
+    }
+
+    /// Adds a token of the prompt to the history and tells every step. llama-server does so with the whole prompt before the
+    /// first draw.
+    ///
+    /// # Errors
+    /// A token beyond the vocabulary; nothing changes then.
+    pub fn accept_prompt(&mut self, token: u32) -> Result<(), SampleError> {
+        self.accept_into(token, History::push_prompt)
+    }
+
+    /// Forgets the history and brings every step back to where it was before the first draw: `common_sampler_reset`. A
+    /// random seed stays the one that was drawn.
+    pub fn reset(&mut self) {
+        self.ctx.history_mut().clear();
+        self.chain.reset(&self.ctx);
+    }
+
+    /// The seed of every generator: the one that was given, or the one that was drawn in its place.
+    pub fn seed(&self) -> u32 {
+        self.ctx.seed()
+    }
+
+    /// The chain.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// The context: vocabulary, history, seed.
+    pub fn ctx(&self) -> &Ctx {
+        &self.ctx
+    }
+
+    fn accept_into(&mut self, token: u32, push: fn(&mut History, u32)) -> Result<(), SampleError> {
+        if let Some(n_vocab) = self.ctx.n_vocab().filter(|&n| token as usize >= n) {
+            return Err(SampleError::TokenBeyondVocab { token, n_vocab });
+        }
+        push(self.ctx.history_mut(), token);
+        self.chain.accept(token, &self.ctx);
+        Ok(())
+    }
+
+    /// Checks a row against the vocabulary; the first row says how large that is, where nothing else did.
+    fn check_width(&mut self, logits: &[f32]) -> Result<(), SampleError> {
+        let found = logits.len();
+        match self.ctx.n_vocab() {
+            _ if found == 0 => return Err(SampleError::EmptyRow),
+            Some(n_vocab) if found != n_vocab => return Err(SampleError::RowWidth { found, n_vocab }),
+            Some(_) => {}
+            None => {
+                if let Some(&token) = self.ctx.history().tokens().iter().find(|&&token| token as usize >= found) {
+                    return Err(SampleError::TokenBeyondVocab { token, n_vocab: found });
+                }
+                self.ctx.learn_n_vocab(found);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a draw left: the token, and the candidates in their last order.
+#[derive(Debug)]
+pub struct Draw<'s> {
+    cands: CandSet<'s>,
+    selected: Cand,
+}
+
+impl Draw<'_> {
+    /// The drawn token.
+    pub fn token(&self) -> u32 {
+        self.selected.id
+    }
+
+    /// The drawn candidate. Its `p` is 0 where no step computed it (greedy).
+    pub fn selected(&self) -> Cand {
+        self.selected
+    }
+
+    /// The place of the drawn candidate among [`candidates`](Self::candidates).
+    pub fn selected_index(&self) -> usize {
+        self.cands.selected().unwrap_or_default()
+    }
+
+    /// The candidates that the chain left.
+    pub fn candidates(&mut self) -> &[Cand] {
+        self.cands.as_slice()
+    }
+
+    /// llama.cpp's `sorted` at the end of the chain.
+    pub fn is_sorted(&self) -> bool {
+        self.cands.is_sorted()
+    }
+}
+
+/// The seed to use for one that may ask for a random one.
+pub(crate) fn effective_seed(seed: u32) -> u32 {
+    if seed != DEFAULT_SEED {
+        return seed;
+    }
+    let random = getrandom::u32().unwrap_or_else(|_| {
+        // Where the system has no randomness the clock is what is left, as in llama.cpp.
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(0, |since| since.subsec_nanos() ^ since.as_secs() as u32)
+    });
+    if random == DEFAULT_SEED { 0 } else { random }
+}
+
+impl Params {
+    /// The seed of the n-th of several completions of one request: `seed + n`, stepping over [`DEFAULT_SEED`], which would
+    /// be random. A seed that is random stays so.
+    pub fn completion_seed(&self, n: u32) -> u32 {
+        if self.seed == DEFAULT_SEED {
+            return DEFAULT_SEED;
+        }
+        let seeds = u64::from(DEFAULT_SEED);
+        ((u64::from(self.seed) + u64::from(n)) % seeds) as u32
+    }
+}
+
+/// Whether a row can be drawn from.
+fn check_finite(logits: &[f32]) -> Result<(), SampleError> {
+    let (mut odd, mut any) = (false, false);
+    for &logit in logits {
+        odd |= logit.is_nan() | (logit == f32::INFINITY);
+        any |= logit > f32::NEG_INFINITY;
+    }
+    if odd {
+        let is_odd = |logit: &f32| logit.is_nan() || *logit == f32::INFINITY;
+        let index = logits.iter().position(is_odd).unwrap_or_default();
+        let kind = if logits[index].is_nan() { "NaN" } else { "+infinity" };
+        return Err(SampleError::NonFinite { index, kind });
+    }
+    if any { Ok(()) } else { Err(SampleError::AllMasked) }
+}
+
+fn finite_argmax(logits: &[f32]) -> Option<usize> {
+    let mut finite = logits.iter().enumerate().filter(|(_, logit)| logit.is_finite());
+    let first = finite.next()?;
+    Some(finite.fold(first, |best, next| if next.1 > best.1 { next } else { best }).0)
+}
