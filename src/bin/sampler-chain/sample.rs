@@ -1,0 +1,141 @@
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use sampler_chain::{ChainFile, Ctx, LogitsFile, Params, Sampler, Vocab, VocabFile};
+use serde_json::{Value, json};
+
+/// Draw one token from each row of a logits file.
+///
+/// Each drawn token is accepted before the next row, so penalties and DRY see it. One line a row: the row, the token, its
+/// probability after the chain (- where no step computed it) and, with a vocabulary, its text; then the whole text.
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("how").required(true))]
+pub struct Args {
+    /// A chain file, TOML or JSON.
+    #[arg(long, value_name = "FILE", group = "how")]
+    chain: Option<PathBuf>,
+    /// A llama-server request body: a file, or the JSON itself.
+    #[arg(long, value_name = "FILE-OR-JSON", group = "how")]
+    request: Option<String>,
+    /// The logits: a safetensors file with an F32 tensor of shape [rows, vocabulary].
+    #[arg(long, value_name = "FILE")]
+    logits: PathBuf,
+    /// The tensor's name; needed where the file has several and none is called logits.
+    #[arg(long, value_name = "NAME")]
+    tensor: Option<String>,
+    /// The rows to draw from: the first, and the one behind the last. Without it, all.
+    #[arg(long, value_name = "A..B", value_parser = parse_rows)]
+    rows: Option<(usize, usize)>,
+    /// The prompt's tokens, which penalties, DRY and the like see: ids with commas or spaces between, or a file of them.
+    #[arg(long, value_name = "IDS-OR-FILE")]
+    prompt: Option<String>,
+    /// The vocabulary: a JSON file with pieces_hex, eog, eot and eos (testing/README.md).
+    #[arg(long, value_name = "FILE")]
+    vocab: Option<PathBuf>,
+    /// Print one JSON object a row instead.
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_rows(text: &str) -> Result<(usize, usize), String> {
+    let wrong = || format!("\"{text}\" is no range of rows; 0..16 is");
+    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+    let (from, to): (usize, usize) = (from.parse().map_err(|_| wrong())?, to.parse().map_err(|_| wrong())?);
+    if from < to { Ok((from, to)) } else { Err(format!("the rows {text} are none")) }
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
+    let logits = LogitsFile::open(&args.logits, args.tensor.as_deref())?;
+    let (from, to) = args.rows.unwrap_or((0, logits.n_rows()));
+    if to > logits.n_rows() {
+        return Err(format!("{}: rows {from}..{to} of {}", args.logits.display(), logits.n_rows()).into());
+    }
+    let vocab = match &args.vocab {
+        Some(path) => Some(read_vocab(path, &args.logits, logits.n_vocab())?),
+        None => None,
+    };
+    let mut sampler = sampler(args, vocab.clone(), logits.n_vocab())?;
+    for token in prompt(args.prompt.as_deref())? {
+        sampler.accept_prompt(token).map_err(|error| format!("--prompt: {error}"))?;
+    }
+    if !args.json {
+        println!("seed {}", sampler.seed());
+    }
+    let mut text = Vec::new();
+    let mut row = Vec::new();
+    for i in from..to {
+        logits.row(i, &mut row).ok_or_else(|| format!("row {i} is not there"))?;
+        let drawn = sampler.draw(&row).map_err(|error| format!("row {i}: {error}"))?.selected();
+        sampler.accept(drawn.id)?;
+        let piece = vocab.as_ref().map(|vocab| vocab.piece(drawn.id).to_vec());
+        text.extend_from_slice(piece.as_deref().unwrap_or_default());
+        print_row(args.json, i, drawn, piece.as_deref(), sampler.seed());
+    }
+    if !args.json && vocab.is_some() {
+        println!("{}", String::from_utf8_lossy(&text));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_row(as_json: bool, row: usize, drawn: sampler_chain::Cand, piece: Option<&[u8]>, seed: u32) {
+    let p = (drawn.p > 0.0).then_some(drawn.p);
+    if as_json {
+        let text = piece.map(String::from_utf8_lossy);
+        println!("{}", json!({"row": row, "token": drawn.id, "p": p, "text": text, "seed": seed}));
+    } else {
+        let p = p.map_or("-".to_string(), |p| format!("{p:.6}"));
+        let piece = piece.map_or(String::new(), |piece| format!("  {:?}", String::from_utf8_lossy(piece)));
+        println!("{row:>4}  {:>7}  {p:>8}{piece}", drawn.id);
+    }
+}
+
+fn read_vocab(path: &Path, logits: &Path, n_vocab: usize) -> Result<Arc<dyn Vocab>, Box<dyn Error>> {
+    let vocab = VocabFile::read(path)?;
+    if vocab.n_tokens() != n_vocab {
+        let (path, logits) = (path.display(), logits.display());
+        let n_tokens = vocab.n_tokens();
+        return Err(format!("{path} has {n_tokens} tokens, and the rows of {logits} are {n_vocab} wide").into());
+    }
+    Ok(Arc::new(vocab))
+}
+
+fn sampler(args: &Args, vocab: Option<Arc<dyn Vocab>>, n_vocab: usize) -> Result<Sampler, Box<dyn Error>> {
+    if let Some(path) = &args.chain {
+        let ctx = |seed| match vocab {
+            Some(vocab) => Ctx::new(seed).with_vocab(vocab),
+            None => Ctx::new(seed).with_n_vocab(n_vocab),
+        };
+        let sampler = ChainFile::read(path)?.into_sampler(ctx);
+        return Ok(sampler.map_err(|error| format!("{}: {error}", path.display()))?);
+    }
+    let given = args.request.as_deref().unwrap_or_default();
+    let (name, text) = if given.trim_start().starts_with('{') {
+        ("--request", given.to_string())
+    } else {
+        (given, std::fs::read_to_string(given).map_err(|error| format!("{given}: {error}"))?)
+    };
+    let body: Value = serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
+    let base = Params { vocab, ..Params::default() };
+    let (params, report) = Params::from_request(&body, &base, None).map_err(|error| format!("{name}: {error}"))?;
+    for note in report.surprises() {
+        eprintln!("note: {note}");
+    }
+    Ok(Sampler::new(params).map_err(|error| format!("{name}: {error}"))?)
+}
+
+fn prompt(given: Option<&str>) -> Result<Vec<u32>, Box<dyn Error>> {
+    let Some(given) = given else { return Ok(Vec::new()) };
+    let is_list = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || b" ,\t\r\n[]-".contains(&byte));
+    let text = if is_list(given) {
+        given.to_string()
+    } else {
+        std::fs::read_to_string(given).map_err(|error| format!("--prompt: {given}: {error}"))?
+    };
+    let separators = |c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']');
+    text.split(separators)
+        .filter(|id| !id.is_empty())
+        .map(|id| id.parse().map_err(|_| format!("--prompt: \"{id}\" is no token id").into()))
+        .collect()
+}

@@ -1,0 +1,39 @@
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use sampler_chain::oracle::Replayer;
+
+/// Replay recorded results of the real llama.cpp and compare every bit.
+///
+/// Each file holds one case a line: logits, a request or a chain, and what llama.cpp did with them. For each case that fails
+/// a line tells the first row, step and candidate that differ. The last line counts; the exit status is 0 only if every case
+/// passed.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Files of cases (testing/README.md has the format).
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print the last line alone.
+    #[arg(long)]
+    quiet: bool,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
+    let mut replayer = Replayer::default();
+    let (mut passed, mut failed) = (0u64, 0u64);
+    for file in &args.files {
+        replayer.replay_file(file, |outcome| match outcome.failure {
+            None => passed += 1,
+            Some(failure) => {
+                failed += 1;
+                if !args.quiet {
+                    println!("{}: {}: {failure}", file.display(), outcome.name);
+                }
+            }
+        })?;
+    }
+    println!("{passed} passed, {failed} failed");
+    // A file without a case proves nothing.
+    Ok(if failed > 0 || passed == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,98 @@
+//! Oracle cases: recorded results of the real llama.cpp, read, replayed and compared bit for bit.
+//!
+//! `sampler-chain verify` and the tests are built on [`Replayer`]. The format is that of the oracle's FORMAT.md with the
+//! additions of `testing/README.md`.
+
+mod case;
+mod replay;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sampler_steps::Cand;
+use sha2::{Digest, Sha256};
+
+pub use case::{Case, CaseLogits, Expect, FinalSet, Probs, StepSet};
+
+use crate::document;
+use crate::error::FileError;
+use crate::logits::LogitsFile;
+use crate::vocab_file::VocabFile;
+
+/// Why a case failed: the first thing that differs.
+pub type Failure = String;
+
+/// Replays the cases of files, and keeps the vocabularies and logits that they name.
+#[derive(Debug, Default)]
+pub struct Replayer {
+    vocabs: BTreeMap<PathBuf, Arc<VocabFile>>,
+    logits: BTreeMap<(PathBuf, String), Arc<LogitsFile>>,
+}
+
+/// What became of one case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The case's name, or its line where it has none.
+    pub name: String,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+}
+
+impl Replayer {
+    /// Replays every case of a file and tells each outcome as it comes. Lines that begin with a `head` describe the
+    /// recording and are passed over.
+    ///
+    /// # Errors
+    /// A file that cannot be read. A line that is no case is a failed case.
+    pub fn replay_file(&mut self, path: &Path, mut tell: impl FnMut(Outcome)) -> Result<(), FileError> {
+        let text = document::read_text(path)?;
+        let dir = path.parent().unwrap_or(Path::new("."));
+        for (i, line) in text.lines().enumerate() {
+            if line.trim().is_empty() || line.starts_with("{\"head\"") {
+                continue;
+            }
+            let (name, failure) = match serde_json::from_str::<Case>(line) {
+                Ok(case) => {
+                    let failure = self.replay(&case, dir).err();
+                    (case.name, failure)
+                }
+                Err(error) => (format!("line {}", i + 1), Some(format!("not a case: {error}"))),
+            };
+            tell(Outcome { name, failure });
+        }
+        Ok(())
+    }
+
+    fn vocab(&mut self, path: PathBuf) -> Result<Arc<VocabFile>, Failure> {
+        if let Some(vocab) = self.vocabs.get(&path) {
+            return Ok(vocab.clone());
+        }
+        let vocab = Arc::new(VocabFile::read(&path).map_err(|error| error.to_string())?);
+        self.vocabs.insert(path, vocab.clone());
+        Ok(vocab)
+    }
+
+    fn logits(&mut self, path: PathBuf, tensor: &str) -> Result<Arc<LogitsFile>, Failure> {
+        let key = (path, tensor.to_string());
+        if let Some(logits) = self.logits.get(&key) {
+            return Ok(logits.clone());
+        }
+        let logits = Arc::new(LogitsFile::open(&key.0, Some(tensor)).map_err(|error| error.to_string())?);
+        self.logits.insert(key, logits.clone());
+        Ok(logits)
+    }
+}
+
+/// The first 16 hexadecimal digits of SHA-256 over every candidate's id, logit and, where `with_p`, p, in little-endian.
+pub fn digest(cands: &[Cand], with_p: bool) -> String {
+    let mut bytes = Vec::with_capacity(cands.len() * 12);
+    for cand in cands {
+        bytes.extend_from_slice(&cand.id.to_le_bytes());
+        bytes.extend_from_slice(&cand.logit.to_le_bytes());
+        if with_p {
+            bytes.extend_from_slice(&cand.p.to_le_bytes());
+        }
+    }
+    hex::encode(&Sha256::digest(&bytes)[..8])
+}
