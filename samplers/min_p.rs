@@ -1,8 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
 use crate::libm::{logf, max};
-use crate::top_p::is_zero;
 
 /// Keeps the candidates that are at least `p` times as likely as the most likely one: `llama_sampler_init_min_p`.
 ///

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
 
 /// Nucleus sampling: keeps the most likely candidates until their probabilities add up to `p`: `llama_sampler_init_top_p`.
 ///
@@ -30,11 +30,6 @@ impl Default for TopP {
     fn default() -> Self {
         Self { p: 0.95, min_keep: 0 }
     }
-}
-
-/// `min_keep` is left out of a file where it is 0.
-pub(crate) fn is_zero(min_keep: &u32) -> bool {
-    *min_keep == 0
 }
 
 #[typetag::serde(name = "top_p")]

@@ -1,8 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
 use crate::libm::logf;
-use crate::top_p::is_zero;
 
 /// Locally typical sampling: keeps the candidates whose surprise is nearest to the entropy, until their probabilities add
 /// up to more than `p`: `llama_sampler_init_typical`.

@@ -1,8 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
 use crate::libstdcxx::Mt19937;
-use crate::top_p::is_zero;
 
 /// Exclude top choices: with a chance of `probability` it drops every candidate of at least `threshold` but the least likely
 /// of them: `llama_sampler_init_xtc`.

@@ -193,3 +193,46 @@ impl SamplerStep for Chain {
         &self.steps
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{p4, round_trip, run};
+    use crate::{Dist, Greedy, TopK, TopP};
+
+    #[test]
+    fn runs_its_steps_in_order() {
+        let left = run(&mut Chain::new().with(TopK { k: 3 }).with(TopK { k: 1 }).with(Greedy {}), &p4(), &[]);
+        assert_eq!((left.ids(), left.selected), (vec![0], Some(0)));
+        let nothing = run(&mut Chain::new(), &p4(), &[]);
+        assert_eq!((nothing.logits(), nothing.sorted, nothing.selected), (p4(), false, None));
+    }
+
+    #[test]
+    fn a_step_that_refuses_is_named() {
+        let mut chain = Chain::new().with(Chain::new().with(TopP { p: f32::NAN, min_keep: 0 }));
+        let error = chain.prepare_steps(&Ctx::new(1)).unwrap_err().to_string();
+        assert_eq!(error, "step 1 (chain): step 1 (top_p): p: NaN is refused: a number is wanted");
+    }
+
+    #[test]
+    fn selection_is_looked_for_inside_chains() {
+        let inner = || Chain::new().with(TopK { k: 1 }).with(Dist::default());
+        assert_eq!(Chain::new().with(Chain::new()).with(inner()).check_selection(), Ok(()));
+        let error = Chain::new().with(inner()).with(Greedy {}).check_selection().unwrap_err();
+        let expected = ChainError::AfterSelector {
+            index: "2".into(),
+            step: "greedy",
+            selector_index: "1.2".into(),
+            selector: "dist",
+        };
+        assert_eq!(error, expected);
+        assert_eq!(Chain::new().check_selection(), Err(ChainError::NoSelector { last: None }));
+    }
+
+    #[test]
+    fn file() {
+        let chain = Chain::new().with(TopK { k: 40 }).with(Greedy {});
+        round_trip(Box::new(chain), r#"{"type":"chain","steps":[{"type":"top_k","k":40},{"type":"greedy"}]}"#);
+    }
+}

@@ -3,6 +3,7 @@
 mod cands;
 mod chain;
 mod ctx;
+mod defaults;
 mod error;
 pub mod float;
 mod step;
@@ -10,5 +11,6 @@ mod step;
 pub use cands::{Cand, CandBuf, CandSet};
 pub use chain::{Chain, ChainError};
 pub use ctx::{Ctx, EncodeError, History, Vocab};
+pub use defaults::is_zero;
 pub use error::StepError;
 pub use step::{SamplerStep, registered_steps, step_fields};

@@ -1,0 +1,183 @@
+//! The house's own rules: every step has its file, docs, recorded cases and rows in the pages; nobody reaches around.
+
+use std::path::{Path, PathBuf};
+
+use sampler_chain::{ChainFile, Format, SamplerStep, registered_steps};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Where a step's file is.
+fn file_of(step: &str) -> String {
+    if step == "chain" { "samplers/core/chain.rs".into() } else { format!("samplers/{step}.rs") }
+}
+
+/// Where a step's recorded cases are.
+fn cases_of(step: &str) -> String {
+    format!("testing/data/steps-{}.jsonl", if step == "chain" { "chains" } else { step })
+}
+
+/// Rust files below a folder.
+fn rust_files(dir: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(dir)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+/// A new step is one file, one line in lib.rs, one oracle file and one row in docs/steps.md: this names what is missing.
+#[test]
+fn every_step_has_all_its_parts() {
+    let (lib, page) = (read("samplers/lib.rs"), read("docs/steps.md"));
+    let mut missing = Vec::new();
+    for step in registered_steps() {
+        let file = std::fs::read_to_string(root().join(file_of(&step))).unwrap_or_default();
+        for part in ["/// # Order and flags", "/// # Draws", "/// # Chain file", "mod tests"] {
+            if !file.contains(part) {
+                missing.push(format!("{step}: \"{part}\" in {}", file_of(&step)));
+            }
+        }
+        if step != "chain" && !lib.contains(&format!("\nmod {step};")) {
+            missing.push(format!("{step}: its line in samplers/lib.rs"));
+        }
+        let cases = std::fs::read_to_string(root().join(cases_of(&step))).unwrap_or_default();
+        let is_of_step = |line: &&str| step == "chain" || line.contains(&format!("\"type\":\"{step}\""));
+        if cases.lines().skip(1).filter(is_of_step).count() < 10 {
+            missing.push(format!("{step}: ten recorded cases or more in {}", cases_of(&step)));
+        }
+        if !page.contains(&format!("| `{step}` |")) {
+            missing.push(format!("{step}: its row in docs/steps.md"));
+        }
+    }
+    assert!(missing.is_empty(), "missing:\n{}", missing.join("\n"));
+}
+
+/// The same from the other side: a step file that nobody registers is a mistake, too.
+#[test]
+fn every_module_of_a_step_is_a_registered_step() {
+    let not_steps = ["core", "libm", "libstdcxx", "testing"];
+    let lib = read("samplers/lib.rs");
+    let modules = lib.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
+    for module in modules.map(|module| module.trim_end_matches(';')).filter(|module| !not_steps.contains(module)) {
+        assert!(registered_steps().iter().any(|step| step == module), "{module} is no registered step");
+    }
+}
+
+/// Every chain-file example in a step's docs is one, and names its own step.
+#[test]
+fn every_example_in_a_steps_docs_is_a_step() {
+    for step in registered_steps() {
+        let text = read(&file_of(&step));
+        let example = text.split("/// ```json\n/// ").nth(1).and_then(|rest| rest.lines().next());
+        let example = example.unwrap_or_else(|| panic!("{step} has no example"));
+        let read: Box<dyn SamplerStep> =
+            serde_json::from_str(example).unwrap_or_else(|error| panic!("{step}: {error}: {example}"));
+        assert_eq!(read.typetag_name(), step);
+    }
+}
+
+/// Every chain in the pages is one.
+#[test]
+fn every_chain_in_the_pages_is_one() {
+    let mut n_chains = 0;
+    for page in ["README.md", "docs/chain-files.md", "docs/adding-a-step.md", "docs/fidelity.md", "docs/steps.md"] {
+        let text = read(page);
+        let mut blocks = text.split("```");
+        blocks.next();
+        for block in blocks.step_by(2) {
+            let (language, content) = block.split_once('\n').unwrap();
+            let format = match language {
+                "toml" if content.contains("version = 1\n") => Format::Toml,
+                "json" if content.contains("\"version\"") => Format::Json,
+                _ => continue,
+            };
+            // This program does not use the example's crate.
+            if content.contains("biggest_gap") {
+                continue;
+            }
+            ChainFile::parse(content, format, Path::new(page)).unwrap_or_else(|error| panic!("{error}"));
+            n_chains += 1;
+        }
+    }
+    assert!(n_chains >= 3, "{n_chains}");
+}
+
+/// `core` knows no step, a step knows no other step, and `samplers` knows nothing of `src`.
+#[test]
+fn nobody_reaches_around() {
+    let steps = registered_steps();
+    let type_of =
+        |step: &str| -> String { step.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect() };
+    for file in rust_files("samplers") {
+        let relative = file.strip_prefix(root().join("samplers")).unwrap().to_str().unwrap().to_string();
+        if ["lib.rs", "testing.rs"].contains(&relative.as_str()) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        assert!(!code.contains(" sampler_chain::"), "{relative} knows the crate above it");
+        if relative.ends_with("tests.rs") {
+            continue;
+        }
+        for step in steps.iter().filter(|step| *step != "chain") {
+            let own = relative == format!("{step}.rs") || relative.starts_with(&format!("{step}/"));
+            let uses =
+                code.contains(&format!("crate::{step}::")) || code.contains(&format!("crate::{}", type_of(step)));
+            assert!(own || !uses, "{relative} knows the step {step}");
+        }
+    }
+}
+
+/// Longer than 400 lines, a room is missing.
+#[test]
+fn no_file_is_too_long() {
+    for dir in ["src", "samplers", "tests", "examples"] {
+        for file in rust_files(dir) {
+            let n_lines = std::fs::read_to_string(&file).unwrap().lines().count();
+            assert!(n_lines <= 400, "{}: {n_lines} lines", file.display());
+        }
+    }
+}
+
+/// `unsafe` stands where the memory map is made, and nowhere else.
+#[test]
+fn unsafe_stands_in_one_place() {
+    assert!(read("samplers/lib.rs").contains("#![forbid(unsafe_code)]"));
+    let places: Vec<String> = rust_files("src")
+        .into_iter()
+        .filter(|file| std::fs::read_to_string(file).unwrap().contains("unsafe {"))
+        .map(|file| file.strip_prefix(root()).unwrap().display().to_string())
+        .collect();
+    assert_eq!(places, ["src/logits.rs"]);
+}
+
+#[test]
+fn test_data_stays_small() {
+    let mut bytes = 0;
+    let mut folders = vec![root().join("testing")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            match entry.metadata().unwrap() {
+                meta if meta.is_dir() => folders.push(entry.path()),
+                meta => bytes += meta.len(),
+            }
+        }
+    }
+    assert!(bytes < 25_000_000, "{bytes} bytes");
+}

@@ -1,0 +1,168 @@
+//! The program as its user meets it: what it prints, what it refuses, its exit status.
+#![cfg(feature = "cli")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sampler-chain")).current_dir(root()).args(args).output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A file in a folder that is gone with the guard.
+fn file(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    (dir, path)
+}
+
+const LOGITS: [&str; 4] = ["--logits", "testing/data/smollm2.safetensors", "--rows", "0..12"];
+
+/// The prompt and the text of the first recorded request.
+fn first_request() -> (String, String, String) {
+    let text = std::fs::read_to_string(root().join("testing/data/smollm2.jsonl")).unwrap();
+    let case: serde_json::Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+    let text = case["expect"]["text"].as_str().unwrap().to_string();
+    (case["prompt"].to_string(), case["request"].to_string(), text)
+}
+
+#[test]
+fn sample_draws_what_llama_server_drew() {
+    let (prompt, request, text) = first_request();
+    let vocab = "testing/data/smollm2-vocab.json";
+    let args = ["sample", "--request", &request, "--prompt", &prompt, "--vocab", vocab];
+    let output = run(&[&args[..], &LOGITS].concat());
+    assert!(output.status.success(), "{}", err(&output));
+    let printed = out(&output);
+    assert!(printed.ends_with(&format!("{text}\n")), "{printed}");
+    assert!(printed.starts_with("seed "));
+
+    let json = out(&run(&[&args[..], &LOGITS, &["--json"]].concat()));
+    let rows: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let pieces: String = rows.iter().map(|row| row["text"].as_str().unwrap()).collect();
+    assert_eq!((rows.len(), pieces), (12, text));
+    assert!(rows[0]["p"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn sample_takes_a_chain_file_and_a_prompt_file() {
+    let (prompt, _, _) = first_request();
+    let (_dir, path) = file("prompt.txt", &prompt);
+    let chain = ["sample", "--chain", "examples/chains/llama-server.toml", "--prompt", path.to_str().unwrap()];
+    let output = run(&[&chain[..], &LOGITS].concat());
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!(out(&output).lines().count(), 13);
+}
+
+#[test]
+fn sample_says_what_became_of_a_request() {
+    let request = r#"{"top_p": 7, "dry_multiplier": 0.8, "samplers": ["top_k", "tempp"], "seed": 1}"#;
+    let output = run(&[&["sample", "--request", request][..], &LOGITS].concat());
+    let notes = err(&output);
+    for note in [
+        "note: top_p: 7 is out of range, 1 is used",
+        "note: dry_multiplier: has no effect: dry is not in samplers",
+        "note: samplers: tempp is dropped (did you mean temperature?)",
+    ] {
+        assert!(notes.contains(note), "{notes}");
+    }
+}
+
+#[test]
+fn sample_refuses_with_a_reason() {
+    let chain = ["sample", "--chain", "examples/chains/llama-server.toml"];
+    let with = |more: &[&str]| {
+        let output = run(&[&chain[..], more].concat());
+        assert!(!output.status.success());
+        err(&output)
+    };
+    let logits = "testing/data/smollm2.safetensors";
+    assert!(with(&["--logits", logits, "--rows", "70..80"]).ends_with("rows 70..80 of 72\n"));
+    assert!(with(&["--logits", logits, "--rows", "5..5"]).contains("the rows 5..5 are none"));
+    assert!(with(&["--logits", logits, "--rows", "5"]).contains("\"5\" is no range of rows; 0..16 is"));
+    assert!(
+        with(&["--logits", logits, "--prompt", "1,49152"])
+            .ends_with("error: --prompt: token 49152 is beyond the vocabulary of 49152 tokens\n")
+    );
+    assert!(with(&["--logits", logits, "--prompt", "1,-5"]).ends_with("error: --prompt: \"-5\" is no token id\n"));
+    assert!(with(&["--logits", "none.safetensors"]).contains("none.safetensors: No such file"));
+    assert!(with(&["--logits", "README.md"]).contains("README.md: not a safetensors file, or cut short"));
+    let small = "testing/data/small-vocab.json";
+    assert!(with(&["--logits", logits, "--vocab", small]).contains("has 2048 tokens, and the rows of"));
+    let output = run(&["sample", "--request", "{\"top_k\": \"x\"}", "--logits", logits]);
+    let refusal =
+        "error: --request: Field 'top_k': [json.exception.type_error.302] type must be number, but is string\n";
+    assert_eq!(err(&output), refusal);
+    assert!(err(&run(&["sample", "--request", "{", "--logits", logits])).starts_with("error: --request: EOF"));
+}
+
+#[test]
+fn check_prints_the_chain_as_it_will_run() {
+    let output = run(&["check", "examples/chains/llama-server.toml"]);
+    assert!(output.status.success());
+    let printed = out(&output);
+    assert!(printed.starts_with("seed: 42\n"), "{printed}");
+    assert!(printed.contains("   2  dry  multiplier = 0.0, base = 1.75"), "{printed}");
+    assert!(printed.contains("last_n = 64   (off: its parameters change nothing)"), "{printed}");
+    assert!(printed.ends_with("  10  dist   (selects the token)\n"), "{printed}");
+}
+
+#[test]
+fn check_prints_every_error() {
+    let (_dir, path) =
+        file("bad.toml", "version = 1\n[[steps]]\ntype = \"topk\"\n[[steps]]\ntype = \"min_p\"\nq = 1\n");
+    let output = run(&["check", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let printed = err(&output);
+    assert!(printed.contains("bad.toml:3:8: step 1 (topk): type: there is no step topk"), "{printed}");
+    assert!(
+        printed.contains("bad.toml:6:1: step 2 (min_p): q: there is no such field; there are p, min_keep"),
+        "{printed}"
+    );
+    assert!(printed.ends_with("2 errors\n"), "{printed}");
+}
+
+#[test]
+fn verify_counts_and_names() {
+    let output = run(&["verify", "testing/data/steps-greedy.jsonl"]);
+    assert!(output.status.success());
+    assert_eq!(out(&output), "10 passed, 0 failed\n");
+
+    let good = std::fs::read_to_string(root().join("testing/data/steps-greedy.jsonl")).unwrap();
+    let spoiled = good.replacen("\"sorted\":false", "\"sorted\":true", 1) + "{\"name\": 5}\n";
+    let (_dir, path) = file("spoiled.jsonl", &spoiled);
+    let output = run(&["verify", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let printed = out(&output);
+    assert!(printed.contains(": row 0: "), "{printed}");
+    assert!(printed.contains(": line 12: not a case: "), "{printed}");
+    assert!(printed.ends_with("9 passed, 2 failed\n"), "{printed}");
+    assert_eq!(out(&run(&["verify", "--quiet", path.to_str().unwrap()])), "9 passed, 2 failed\n");
+
+    let (_dir, empty) = file("empty.jsonl", "");
+    assert_eq!(run(&["verify", empty.to_str().unwrap()]).status.code(), Some(1), "nothing proves nothing");
+    assert_eq!(run(&["verify", "none.jsonl"]).status.code(), Some(2));
+}
+
+#[test]
+fn help_explains_itself() {
+    let output = run(&["--help"]);
+    assert!(output.status.success());
+    let printed = out(&output);
+    for word in ["sample", "check", "verify", "A chain is a list of steps"] {
+        assert!(printed.contains(word), "{printed}");
+    }
+    assert!(out(&run(&["sample", "--help"])).contains("--request <FILE-OR-JSON>"));
+}
