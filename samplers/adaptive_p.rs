@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError, float};
 use crate::libm::clamp;
 use crate::libstdcxx::Mt19937;
 
@@ -41,6 +41,9 @@ pub struct AdaptiveP {
     pending: Option<(u32, f32)>,
     #[serde(skip)]
     rng: Mt19937,
+    /// The probabilities before the transform, kept for their memory.
+    #[serde(skip)]
+    before: Vec<f32>,
 }
 
 /// The moving average of the drawn tokens' probabilities.
@@ -52,7 +55,14 @@ struct Average {
 
 impl Default for AdaptiveP {
     fn default() -> Self {
-        Self { target: -1.0, decay: 0.9, average: Average::default(), pending: None, rng: Mt19937::default() }
+        Self {
+            target: -1.0,
+            decay: 0.9,
+            average: Average::default(),
+            pending: None,
+            rng: Mt19937::default(),
+            before: Vec::new(),
+        }
     }
 }
 
@@ -88,14 +98,16 @@ impl SamplerStep for AdaptiveP {
             cands.select_by_p(&mut self.rng);
             return;
         }
-        let before: Vec<f32> = cands.as_slice().iter().map(|cand| cand.p).collect();
+        self.before.clear();
+        self.before.extend(cands.as_slice().iter().map(|cand| cand.p));
         let target = self.adapted_target();
         cands.set_logits_from_p(|p| {
             let off = ((p - target) * INVERSE_WIDTH).abs();
             PEAK_LOGIT - SHARPNESS * off * off / (1.0 + off)
         });
         cands.softmax(false);
-        self.pending = cands.select_by_p(&mut self.rng).and_then(|cand| Some((cand.id, before[cands.selected()?])));
+        let drawn = cands.select_by_p(&mut self.rng);
+        self.pending = drawn.and_then(|cand| Some((cand.id, self.before[cands.selected()?])));
     }
 
     fn accept(&mut self, token: u32, _: &Ctx) {
@@ -111,6 +123,22 @@ impl SamplerStep for AdaptiveP {
         self.average = Average { weighted_sum: self.target / rest, total_weight: 1.0 / rest };
         self.pending = None;
         self.rng = Mt19937::new(ctx.seed());
+    }
+
+    fn save(&self, state: &mut Vec<u64>) {
+        let Average { weighted_sum, total_weight } = self.average;
+        state.extend([weighted_sum, total_weight].map(|x| u64::from(x.to_bits())));
+        // A pending token is written as its id and one, so that 0 is none.
+        let (pending, p) = self.pending.map_or((0, 0.0), |(token, p)| (u64::from(token) + 1, p));
+        state.extend([pending, u64::from(p.to_bits()), self.rng.taken()]);
+    }
+
+    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
+        self.average = Average { weighted_sum: state.float()?, total_weight: state.float()? };
+        let (pending, p) = (state.number()?, state.float()?);
+        self.pending = pending.checked_sub(1).map(|token| (token as u32, p));
+        self.rng = Mt19937::at(ctx.seed(), state.number()?);
+        Ok(())
     }
 
     fn selects(&self) -> bool {

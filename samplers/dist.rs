@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep};
+use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError};
 use crate::libstdcxx::Mt19937;
 
 /// Draws the token from the distribution that is left: `llama_sampler_init_dist`.
@@ -32,6 +32,15 @@ impl SamplerStep for Dist {
 
     fn reset(&mut self, ctx: &Ctx) {
         self.rng = Mt19937::new(ctx.seed());
+    }
+
+    fn save(&self, state: &mut Vec<u64>) {
+        state.push(self.rng.taken());
+    }
+
+    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
+        self.rng = Mt19937::at(ctx.seed(), state.number()?);
+        Ok(())
     }
 
     fn selects(&self) -> bool {

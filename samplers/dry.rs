@@ -1,11 +1,13 @@
 mod breakers;
+mod cache;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-pub use breakers::{DryBreakers, dry_breakers};
+pub use breakers::DryBreakers;
+pub use cache::dry_breakers;
 
 use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
 use crate::libm::{int, logf, pow};
@@ -92,31 +94,31 @@ impl Dry {
         self
     }
 
-    fn breaker_table(&self, ctx: &Ctx) -> Result<DryBreakers, StepError> {
-        match (&self.breaker_tokens, &self.breakers) {
-            (Some(_), Some(_)) => Err(StepError::Excludes {
-                field: "breaker_tokens",
-                other: "breakers",
-                why: "they say the same in two ways",
-            }),
-            (Some(tokens), None) => {
-                let beyond = |id: &&u32| ctx.n_vocab().is_some_and(|n| **id as usize >= n);
-                if let (Some(&id), Some(n_vocab)) = (tokens.iter().flatten().find(beyond), ctx.n_vocab()) {
+    /// Puts prepared breakers in place of those of the parameters, for engines that encode texts themselves.
+    pub fn set_breakers(&mut self, table: Arc<DryBreakers>) {
+        self.table = table;
+    }
+
+    fn breaker_table(&self, ctx: &Ctx) -> Result<Arc<DryBreakers>, StepError> {
+        match (&self.breaker_tokens, &self.breakers, ctx.vocab()) {
+            (Some(tokens), _, _) => {
+                if let Some(n_vocab) = ctx.n_vocab()
+                    && let Some(&id) = tokens.iter().flatten().find(|id| **id as usize >= n_vocab)
+                {
                     return Err(StepError::BeyondVocab { field: "breaker_tokens", id, n_vocab });
                 }
-                Ok(DryBreakers::from_tokens(tokens))
+                Ok(Arc::new(DryBreakers::from_tokens(tokens)))
             }
-            (None, texts) => match ctx.vocab() {
-                Some(vocab) => match texts {
-                    Some(texts) => dry_breakers(vocab.as_ref(), texts),
-                    None => dry_breakers(vocab.as_ref(), &DEFAULT_BREAKERS),
-                }
-                .map_err(|source| StepError::Encode { field: "breakers", source }),
-                None if texts.as_ref().is_some_and(|texts| !texts.is_empty()) => {
-                    Err(StepError::NeedsVocab { field: "breakers", instead: "breaker_tokens takes them as tokens" })
-                }
-                None => Ok(DryBreakers::default()),
-            },
+            (None, texts, Some(vocab)) => match texts {
+                Some(texts) => dry_breakers(vocab, texts),
+                None => dry_breakers(vocab, &DEFAULT_BREAKERS),
+            }
+            .map_err(|source| StepError::Encode { field: "breakers", source }),
+            (None, Some(texts), None) if !texts.is_empty() => {
+                let instead = "breaker_tokens takes them as tokens";
+                Err(StepError::NeedsVocab { field: "breakers", instead })
+            }
+            (None, _, None) => Ok(Arc::default()),
         }
     }
 
@@ -165,8 +167,12 @@ impl SamplerStep for Dry {
     fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
         StepError::refuse_nan("multiplier", self.multiplier)?;
         StepError::refuse_nan("base", self.base)?;
+        if self.breaker_tokens.is_some() && self.breakers.is_some() {
+            let why = "they say the same in two ways";
+            return Err(StepError::Excludes { field: "breaker_tokens", other: "breakers", why });
+        }
         if !self.is_off() {
-            self.table = Arc::new(self.breaker_table(ctx)?);
+            self.table = self.breaker_table(ctx)?;
         }
         Ok(())
     }

@@ -15,11 +15,13 @@ mod adaptive_p;
 mod dist;
 mod dry;
 mod greedy;
+mod infill;
 mod logit_bias;
 mod min_p;
 mod mirostat;
 mod mirostat_v2;
 mod penalties;
+mod reasoning_budget;
 mod temperature;
 mod top_k;
 mod top_n_sigma;
@@ -28,24 +30,30 @@ mod typ_p;
 mod xtc;
 
 pub use crate::core::{
-    Cand, CandBuf, CandSet, Chain, ChainError, Ctx, EncodeError, History, SamplerStep, StepError, Vocab, float,
-    registered_steps, step_fields,
+    Cand, CandBuf, CandSet, Chain, ChainError, Ctx, EncodeError, History, SamplerStep, StateReader, StepError, Vocab,
+    float, registered_steps, step_fields,
 };
 pub use adaptive_p::AdaptiveP;
 pub use dist::Dist;
 pub use dry::{Dry, DryBreakers, dry_breakers};
 pub use greedy::Greedy;
+pub use infill::Infill;
 pub use logit_bias::LogitBias;
 pub use min_p::MinP;
 pub use mirostat::Mirostat;
 pub use mirostat_v2::MirostatV2;
 pub use penalties::{Penalties, Window};
+pub use reasoning_budget::{BudgetState, ReasoningBudget};
 pub use temperature::Temperature;
 pub use top_k::TopK;
 pub use top_n_sigma::TopNSigma;
 pub use top_p::TopP;
 pub use typ_p::TypP;
 pub use xtc::Xtc;
+
+pub use libstdcxx::Mt19937;
+/// What [`CandSet::update_all`] takes.
+pub use rustc_hash::FxHashMap;
 
 /// What a step's file needs beside this crate: the derive of a step is `typetag::serde`.
 pub use typetag;

@@ -52,8 +52,10 @@ impl SamplerStep for MinP {
             cands.sort();
         }
         let min_logit = cands.max_logit() + logf(self.p);
-        let kept = 1 + cands.logits().enumerate().skip(1).take_while(|&(i, x)| x >= min_logit || i < min_keep).count();
-        cands.truncate(kept);
+        let cut = cands.logits().enumerate().skip(1).find(|&(i, logit)| logit < min_logit && i >= min_keep);
+        if let Some((i, _)) = cut {
+            cands.truncate(i);
+        }
     }
 
     fn is_off(&self) -> bool {
@@ -90,6 +92,13 @@ mod tests {
     fn a_sorted_set_is_cut() {
         let left = run(&mut after_sort(MinP { p: 0.31, min_keep: 1 }), &p4(), &[]);
         assert_eq!((left.ids(), left.sorted), (vec![0, 1], true));
+    }
+
+    /// As libllama leaves it: nothing is less than NaN, and NaN is less than nothing.
+    #[test]
+    fn nan_cuts_nothing() {
+        let left = run(&mut after_sort(MinP { p: 0.05, min_keep: 0 }), &[3.0, f32::NAN, 2.9, 2.8, 1.0], &[]);
+        assert_eq!(left.cands.len(), 5);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError, float};
 use crate::libm::log2f;
 use crate::libstdcxx::Mt19937;
 
@@ -72,6 +72,16 @@ impl SamplerStep for MirostatV2 {
     fn reset(&mut self, ctx: &Ctx) {
         self.mu = 2.0 * self.tau;
         self.rng = Mt19937::new(ctx.seed());
+    }
+
+    fn save(&self, state: &mut Vec<u64>) {
+        state.extend([u64::from(self.mu.to_bits()), self.rng.taken()]);
+    }
+
+    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
+        self.mu = state.float()?;
+        self.rng = Mt19937::at(ctx.seed(), state.number()?);
+        Ok(())
     }
 
     fn selects(&self) -> bool {

@@ -1,6 +1,6 @@
 //! What the tests of steps share: the toy distribution of four candidates and a way to run a step on it.
 
-use crate::{Cand, CandBuf, CandSet, Chain, Ctx, SamplerStep};
+use crate::{Cand, CandBuf, CandSet, Chain, Ctx, EncodeError, SamplerStep, Vocab};
 
 /// Probabilities 0.50, 0.30, 0.15, 0.05 for the ids 0 to 3, as logits.
 pub fn p4() -> Vec<f32> {
@@ -63,4 +63,41 @@ pub fn round_trip(step: Box<dyn SamplerStep>, json: &str) {
 /// The text of what `prepare` refuses.
 pub fn refusal(mut step: impl SamplerStep) -> String {
     step.prepare(&Ctx::new(1).with_n_vocab(100)).unwrap_err().to_string()
+}
+
+/// A vocabulary of words; `</s>` ends the text, and a text is encoded as the word that it is.
+#[derive(Debug)]
+pub struct Words(pub Vec<String>);
+
+impl Words {
+    fn id(&self, word: &[u8]) -> Option<u32> {
+        self.0.iter().position(|known| known.as_bytes() == word).map(|id| id as u32)
+    }
+}
+
+impl Vocab for Words {
+    fn n_tokens(&self) -> usize {
+        self.0.len()
+    }
+
+    fn piece(&self, id: u32) -> &[u8] {
+        self.0.get(id as usize).map_or(&[], |word| word.as_bytes())
+    }
+
+    fn is_eog(&self, id: u32) -> bool {
+        self.piece(id) == b"</s>"
+    }
+
+    fn eot(&self) -> Option<u32> {
+        None
+    }
+
+    fn eos(&self) -> Option<u32> {
+        self.id(b"</s>")
+    }
+
+    fn encode(&self, text: &[u8]) -> Result<Vec<u32>, EncodeError> {
+        let unknown = || EncodeError { text: text.escape_ascii().to_string(), why: "no such word".into() };
+        self.id(text).map(|id| vec![id]).ok_or_else(unknown)
+    }
 }

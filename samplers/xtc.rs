@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
+use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError, float, is_zero};
 use crate::libstdcxx::Mt19937;
 
 /// Exclude top choices: with a chance of `probability` it drops every candidate of at least `threshold` but the least likely
@@ -69,6 +69,15 @@ impl SamplerStep for Xtc {
 
     fn reset(&mut self, ctx: &Ctx) {
         self.rng = Mt19937::new(ctx.seed());
+    }
+
+    fn save(&self, state: &mut Vec<u64>) {
+        state.push(self.rng.taken());
+    }
+
+    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
+        self.rng = Mt19937::at(ctx.seed(), state.number()?);
+        Ok(())
     }
 
     fn is_off(&self) -> bool {

@@ -29,6 +29,7 @@ pub struct CandBuf {
     buckets: Vec<u8>,
     scores: Vec<(f32, Cand)>,
     sums: Vec<f64>,
+    elsewhere: Vec<(u32, f32)>,
 }
 
 /// The candidates of one draw, in an order, with llama.cpp's two flags: whether they are known to be `sorted`, and which one

@@ -1,8 +1,10 @@
 //! Steps one after another.
 
+use std::any::Any;
+
 use serde::{Deserialize, Serialize};
 
-use super::{CandSet, Ctx, SamplerStep, StepError};
+use super::{CandSet, Ctx, SamplerStep, StateReader, StepError};
 
 /// A list of steps, itself a step: `llama_sampler_chain`.
 ///
@@ -93,6 +95,30 @@ impl Chain {
         self.steps.is_empty()
     }
 
+    /// Shows every step of a type, those of nested chains included.
+    pub fn visit<T: SamplerStep>(&self, visit: &mut impl FnMut(&T)) {
+        for step in &self.steps {
+            let step: &dyn Any = step.as_ref();
+            if let Some(inner) = step.downcast_ref::<Self>() {
+                inner.visit(visit);
+            } else if let Some(found) = step.downcast_ref::<T>() {
+                visit(found);
+            }
+        }
+    }
+
+    /// The same, to change them.
+    pub fn visit_mut<T: SamplerStep>(&mut self, visit: &mut impl FnMut(&mut T)) {
+        for step in &mut self.steps {
+            let step: &mut dyn Any = step.as_mut();
+            if let Some(inner) = step.downcast_mut::<Self>() {
+                inner.visit_mut(visit);
+            } else if let Some(found) = step.downcast_mut::<T>() {
+                visit(found);
+            }
+        }
+    }
+
     /// Checks that exactly one step selects the token and that nothing follows it, nested chains included.
     ///
     /// # Errors
@@ -119,9 +145,17 @@ impl Chain {
     /// # Errors
     /// [`ChainError::Step`] for the first step that refuses.
     pub fn prepare_steps(&mut self, ctx: &Ctx) -> Result<(), ChainError> {
+        self.prepare_within("", ctx)
+    }
+
+    fn prepare_within(&mut self, outer: &str, ctx: &Ctx) -> Result<(), ChainError> {
         for (i, step) in self.steps.iter_mut().enumerate() {
-            let name = step.typetag_name();
-            step.prepare(ctx).map_err(|source| ChainError::Step { index: (i + 1).to_string(), step: name, source })?;
+            let (index, name) = (format!("{outer}{}", i + 1), step.typetag_name());
+            let any: &mut dyn Any = step.as_mut();
+            match any.downcast_mut::<Self>() {
+                Some(inner) => inner.prepare_within(&format!("{index}."), ctx)?,
+                None => step.prepare(ctx).map_err(|source| ChainError::Step { index, step: name, source })?,
+            }
         }
         Ok(())
     }
@@ -181,6 +215,16 @@ impl SamplerStep for Chain {
         }
     }
 
+    fn save(&self, state: &mut Vec<u64>) {
+        for step in &self.steps {
+            step.save(state);
+        }
+    }
+
+    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
+        self.steps.iter_mut().try_for_each(|step| step.load(state, ctx))
+    }
+
     fn selects(&self) -> bool {
         self.steps.iter().any(|step| step.selects())
     }
@@ -212,7 +256,7 @@ mod tests {
     fn a_step_that_refuses_is_named() {
         let mut chain = Chain::new().with(Chain::new().with(TopP { p: f32::NAN, min_keep: 0 }));
         let error = chain.prepare_steps(&Ctx::new(1)).unwrap_err().to_string();
-        assert_eq!(error, "step 1 (chain): step 1 (top_p): p: NaN is refused: a number is wanted");
+        assert_eq!(error, "step 1.1 (top_p): p: NaN is refused: a number is wanted");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What all steps may know of this run: the vocabulary, the history, the seed.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -8,8 +9,24 @@ pub trait Vocab: Debug + Send + Sync {
     /// How many tokens there are; ids run from 0.
     fn n_tokens(&self) -> usize;
 
-    /// The bytes of a token, as llama.cpp renders it alone with special tokens shown; empty beyond the vocabulary.
+    /// The bytes of a token inside a text, special tokens shown (`llama_token_to_piece`); empty beyond the vocabulary.
     fn piece(&self, id: u32) -> &[u8];
+
+    /// The bytes of a token that is a text of its own (`llama_detokenize`), where a vocabulary may drop a leading space.
+    fn lone_piece(&self, id: u32) -> Cow<'_, [u8]> {
+        Cow::Borrowed(self.piece(id))
+    }
+
+    /// Whether a token is no text: a control or unknown token, whose piece is only shown.
+    fn is_control(&self, id: u32) -> bool {
+        let _ = id;
+        false
+    }
+
+    /// Tokens that the model's makers say must never be drawn (`llama_vocab_get_suppress_tokens`).
+    fn suppressed(&self) -> &[u32] {
+        &[]
+    }
 
     /// Whether a token ends generation.
     fn is_eog(&self, id: u32) -> bool;
@@ -86,6 +103,12 @@ impl History {
         self.tokens.push(token);
     }
 
+    /// Goes back to its first `len` tokens, of which `n_prompt` lie before the end of the prompt.
+    pub fn truncate(&mut self, len: usize, n_prompt: usize) {
+        self.tokens.truncate(len);
+        self.n_prompt = n_prompt.min(self.tokens.len());
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.tokens.clear();
@@ -145,6 +168,11 @@ impl Ctx {
     /// The accepted tokens, for whoever runs a chain. Steps only read it.
     pub fn history_mut(&mut self) -> &mut History {
         &mut self.history
+    }
+
+    /// Changes the seed, for whoever brings a saved run back. Generators follow when the chain is reset or loaded.
+    pub fn set_seed(&mut self, seed: u32) {
+        self.seed = seed;
     }
 
     /// Takes the size of a row of logits for the size of the vocabulary, where that was not known.

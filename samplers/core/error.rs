@@ -52,12 +52,27 @@ pub enum StepError {
         /// Why only one can be given.
         why: &'static str,
     },
+    /// A saved state that this step did not write.
+    #[error("state: {0}")]
+    State(String),
     /// Anything else, in a step's own words.
     #[error("{0}")]
     Other(String),
 }
 
 impl StepError {
+    /// The parameter that it is about, where it is about one.
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            Self::Value { field, .. }
+            | Self::BeyondVocab { field, .. }
+            | Self::NeedsVocab { field, .. }
+            | Self::Encode { field, .. }
+            | Self::Excludes { field, .. } => Some(field),
+            Self::State(_) | Self::Other(_) => None,
+        }
+    }
+
     /// Refuses NaN: the one value that no parameter takes.
     ///
     /// # Errors

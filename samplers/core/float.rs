@@ -11,8 +11,11 @@ use serde::ser::Serializer;
 /// Writes the shortest decimal that reads back as the same f32.
 ///
 /// # Errors
-/// The serialiser's own.
+/// NaN, which would not be read again, and the serialiser's own.
 pub fn serialize<S: Serializer>(value: &f32, serializer: S) -> Result<S::Ok, S::Error> {
+    if value.is_nan() {
+        return Err(serde::ser::Error::custom("NaN is no parameter, and is not written"));
+    }
     if value.is_infinite() {
         return serializer.serialize_str(if *value > 0.0 { "inf" } else { "-inf" });
     }

@@ -6,6 +6,7 @@ mod ctx;
 mod defaults;
 mod error;
 pub mod float;
+mod state;
 mod step;
 
 pub use cands::{Cand, CandBuf, CandSet};
@@ -13,4 +14,5 @@ pub use chain::{Chain, ChainError};
 pub use ctx::{Ctx, EncodeError, History, Vocab};
 pub use defaults::is_zero;
 pub use error::StepError;
+pub use state::StateReader;
 pub use step::{SamplerStep, registered_steps, step_fields};

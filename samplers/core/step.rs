@@ -1,19 +1,20 @@
 //! The trait of a step, and the register of all steps that this program was linked with.
 
+use std::any::Any;
 use std::fmt::Debug;
 
 use dyn_clone::DynClone;
 use serde::Deserialize;
 use serde::de::value::MapDeserializer;
 
-use super::{CandSet, Ctx, StepError};
+use super::{CandSet, Ctx, StateReader, StepError};
 
 /// One step of a chain: `struct llama_sampler` with its `llama_sampler_i`.
 ///
 /// A step's parameters are its serialised fields and its state is `#[serde(skip)]`. `#[typetag::serde(name = "…")]` on the
 /// `impl` registers it under the `type` that chain files use.
 #[typetag::serde(tag = "type")]
-pub trait SamplerStep: DynClone + Debug + Send + Sync {
+pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
     /// Checks the parameters against the context, seeds the generator, builds tables. Called once, before the first draw.
     ///
     /// # Errors
@@ -36,6 +37,22 @@ pub trait SamplerStep: DynClone + Debug + Send + Sync {
     /// start from, usually empty.
     fn reset(&mut self, ctx: &Ctx) {
         let _ = ctx;
+    }
+
+    /// Writes down the part of the state that parameters, seed and history do not tell: how far a generator is, an average.
+    /// Always the same number of values. A step whose state comes from the history alone, or that has none, leaves this out.
+    fn save(&self, state: &mut Vec<u64>) {
+        let _ = state;
+    }
+
+    /// Brings back a state that [`save`](Self::save) wrote. The history in `ctx` is the one of that moment.
+    ///
+    /// # Errors
+    /// Values that `save` does not write.
+    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
+        let _ = state;
+        self.reset(ctx);
+        Ok(())
     }
 
     /// Whether this step picks the token. A chain has exactly one that does, and it is the last.

@@ -60,6 +60,18 @@ impl DryBreakers {
         last.unwrap_or(window.len())
     }
 
+    /// Every head with its tails, in no order.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        self.tails.iter().flat_map(|(&head, tails)| tails.iter().map(move |tail| (head, tail.as_slice())))
+    }
+
+    /// Adds the breakers of another table.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (&head, tails) in &other.tails {
+            tails.iter().for_each(|tail| self.add(head, tail.clone()));
+        }
+    }
+
     fn add(&mut self, head: u32, tail: Tail) {
         let tails = self.tails.entry(head).or_default();
         if !tails.contains(&tail) {
@@ -68,33 +80,24 @@ impl DryBreakers {
     }
 }
 
-/// The breakers that texts make over a vocabulary, as `llama_sampler_init_dry` finds them.
-///
-/// A token that contains the text is one by itself. A token that ends in the beginning of the text is the head of the rest
-/// of the text, encoded; every such overlap counts. Texts are cut to 40 bytes, tails to 20 tokens; empty texts are left out,
-/// and a text ends at a byte of 0.
-///
-/// # Errors
-/// A rest that the vocabulary cannot encode.
-pub fn dry_breakers(vocab: &dyn Vocab, breakers: &[impl AsRef<[u8]>]) -> Result<DryBreakers, EncodeError> {
-    let mut table = DryBreakers::default();
-    for breaker in breakers {
-        let text = breaker.as_ref();
-        let text = text.split(|&byte| byte == 0).next().unwrap_or(text);
-        let text = &text[..text.len().min(MAX_BYTES)];
-        if !text.is_empty() {
-            add_text(&mut table, vocab, text)?;
-        }
-    }
-    Ok(table)
+/// A breaker's text as llama.cpp takes it: up to a byte of 0, and 40 bytes at most.
+pub(super) fn cut(text: &[u8]) -> &[u8] {
+    let text = text.split(|&byte| byte == 0).next().unwrap_or(text);
+    &text[..text.len().min(MAX_BYTES)]
 }
 
-fn add_text(table: &mut DryBreakers, vocab: &dyn Vocab, text: &[u8]) -> Result<(), EncodeError> {
+/// The breakers of one text over a vocabulary, already cut.
+pub(super) fn find(vocab: &dyn Vocab, text: &[u8]) -> Result<DryBreakers, EncodeError> {
+    let mut table = DryBreakers::default();
+    let Some((&first, _)) = text.split_first() else { return Ok(table) };
     // The rest after each overlap is encoded once.
-    let mut rests: Vec<Option<Tail>> = vec![None; text.len() + 1];
+    let mut rests: Vec<Option<Tail>> = vec![None; text.len()];
     for id in 0..vocab.n_tokens() as u32 {
-        let piece = vocab.piece(id);
-        if piece.windows(text.len()).any(|part| part == text) {
+        let piece = vocab.lone_piece(id);
+        if memchr::memchr(first, &piece).is_none() {
+            continue;
+        }
+        if memchr::memmem::find(&piece, text).is_some() {
             table.add(id, Tail::new());
             continue;
         }
@@ -111,7 +114,7 @@ fn add_text(table: &mut DryBreakers, vocab: &dyn Vocab, text: &[u8]) -> Result<(
             table.add(id, rest);
         }
     }
-    Ok(())
+    Ok(table)
 }
 
 #[cfg(test)]
@@ -151,6 +154,15 @@ mod tests {
             }
             Ok(text.iter().map(|&byte| byte.into()).collect())
         }
+    }
+
+    /// Without the cache: the toy vocabularies of these tests are all equal.
+    fn dry_breakers(vocab: &Toy, texts: &[impl AsRef<[u8]>]) -> Result<DryBreakers, EncodeError> {
+        let mut table = DryBreakers::default();
+        for text in texts {
+            table.merge(&find(vocab, cut(text.as_ref()))?);
+        }
+        Ok(table)
     }
 
     fn tails(table: &DryBreakers, head: u32) -> Vec<Vec<u32>> {

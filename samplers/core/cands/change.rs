@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::CandSet;
+use super::{CandBuf, CandSet};
 
 impl CandSet<'_> {
     /// Changes the logit of one token, where it is a candidate, and marks the set unsorted.
@@ -70,13 +70,24 @@ impl CandSet<'_> {
         self.map_logits_in_order(|x| if x < logit { f32::NEG_INFINITY } else { x });
     }
 
+    /// Sets the logit of every token to -infinity that is not allowed. The candidates stay, and so does `sorted`.
+    pub fn mask(&mut self, mut allowed: impl FnMut(u32) -> bool) {
+        for cand in self.array() {
+            if !allowed(cand.id) {
+                cand.logit = f32::NEG_INFINITY;
+            }
+        }
+    }
+
     /// Adds biases as llama.cpp's `logit_bias` does. `sorted` stays what it was, although the order may not.
     ///
     /// In list order where the token stands at the place of its id; for the others all candidates are searched, and only the
     /// first bias of a token counts.
     pub fn add_biases(&mut self, biases: impl IntoIterator<Item = (u32, f32)>) {
-        let cands = self.array();
-        let mut elsewhere: Vec<(u32, f32)> = Vec::new();
+        self.array();
+        let CandBuf { cands, elsewhere, .. } = &mut *self.buf;
+        let cands = &mut cands[self.start..self.start + self.len];
+        elsewhere.clear();
         for (id, bias) in biases {
             match cands.get_mut(id as usize) {
                 Some(cand) if cand.id == id => cand.logit += bias,
@@ -91,6 +102,34 @@ impl CandSet<'_> {
                 cand.logit += bias;
             }
         }
+    }
+
+    /// Adds the probability of one candidate to another, and takes the first out of the running: -infinity, p = 0.
+    pub fn merge(&mut self, into: usize, from: usize) {
+        let cands = self.array();
+        cands[into].p += cands[from].p;
+        cands[from].logit = f32::NEG_INFINITY;
+        cands[from].p = 0.0;
+    }
+
+    /// Divides every p by their sum, in f32.
+    pub fn share_p(&mut self) {
+        let sum = self.array().iter().fold(0.0f32, |sum, cand| sum + cand.p);
+        for cand in self.array() {
+            cand.p /= sum;
+        }
+    }
+
+    /// Leaves one candidate: the token `id` with a logit, in the first one's place and with its p, whatever stood there.
+    pub fn leave_only(&mut self, id: u32, logit: f32) {
+        if self.buf.cands.is_empty() || self.is_view {
+            self.array();
+        }
+        let p = self.buf.cands.get(self.start).map_or(0.0, |cand| cand.p);
+        self.buf.cands.truncate(self.start);
+        self.buf.cands.push(super::Cand { id, logit, p });
+        self.len = 1;
+        self.in_place = false;
     }
 
     /// Divides every logit by `temp`: `llama_sampler_temp_impl`. At 0 or below, all but the first of the largest become
@@ -111,7 +150,6 @@ impl CandSet<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::CandBuf;
     use super::*;
 
     fn logits_by_id(cands: &mut CandSet<'_>) -> Vec<f32> {

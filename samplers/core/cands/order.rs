@@ -116,8 +116,7 @@ impl CandSet<'_> {
         }
         cands[..kept].copy_from_slice(&sorted[..kept]);
         self.len = kept;
-        self.sorted = true;
-        self.in_place = false;
+        self.reordered(true);
     }
 
     /// Orders by rising score, as `std::sort` of llama.cpp's typical-p does, and marks the set unsorted.
@@ -131,8 +130,14 @@ impl CandSet<'_> {
         for (cand, (_, scored)) in cands.iter_mut().zip(scores.iter()) {
             *cand = *scored;
         }
-        self.sorted = false;
+        self.reordered(false);
+    }
+
+    /// Takes note that the candidates stand in another order.
+    fn reordered(&mut self, sorted: bool) {
+        self.sorted = sorted;
         self.in_place = false;
+        self.selected = None;
     }
 
     /// `llama_token_data_array_partial_sort_inplace`, without the cut.
@@ -146,8 +151,7 @@ impl CandSet<'_> {
             bucket_sort(cands, n, sorted, buckets);
             cands[..n].copy_from_slice(&sorted[..n]);
         }
-        self.sorted = true;
-        self.in_place = false;
+        self.reordered(true);
     }
 }
 

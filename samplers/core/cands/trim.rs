@@ -1,4 +1,4 @@
-//! What leaves the set. None of these verbs changes the order, nor `sorted`.
+//! What leaves the set. None of these verbs changes the order, nor `sorted`; a selection that leaves is none any more.
 
 use super::{Cand, CandSet};
 
@@ -6,6 +6,7 @@ impl CandSet<'_> {
     /// Keeps the first `n`.
     pub fn truncate(&mut self, n: usize) {
         self.len = self.len.min(n);
+        self.selected = self.selected.filter(|&i| i < self.len);
     }
 
     /// Drops the first `n`: XTC's way of moving the start of the array.
@@ -16,6 +17,7 @@ impl CandSet<'_> {
             self.start += n;
             self.len -= n;
             self.in_place = false;
+            self.selected = self.selected.and_then(|i| i.checked_sub(n));
         }
     }
 
@@ -29,7 +31,10 @@ impl CandSet<'_> {
                 kept += 1;
             }
         }
-        self.in_place &= kept == self.len;
+        if kept < self.len {
+            self.in_place = false;
+            self.selected = None;
+        }
         self.len = kept;
     }
 
@@ -73,6 +78,20 @@ mod tests {
         assert_eq!(ids(&mut cands), [3, 4]);
         cands.drop_front(9);
         assert!(cands.is_empty());
+    }
+
+    #[test]
+    fn a_selection_stays_with_its_candidate() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&LOGITS, &mut buf);
+        cands.select(3);
+        cands.drop_front(2);
+        assert_eq!(cands.selected_cand().unwrap().id, 3);
+        cands.truncate(1);
+        assert_eq!(cands.selected(), None);
+        cands.select(0);
+        cands.sort();
+        assert_eq!(cands.selected(), None);
     }
 
     #[test]

@@ -1,0 +1,63 @@
+//! What a step's state is written down as: numbers, floats by their bits.
+
+use super::StepError;
+
+/// Reads the numbers that the steps of a chain [saved](super::SamplerStep::save), in their order.
+#[derive(Debug)]
+pub struct StateReader<'a> {
+    rest: &'a [u64],
+}
+
+impl<'a> StateReader<'a> {
+    /// A reader of all numbers of a chain.
+    pub fn new(state: &'a [u64]) -> Self {
+        Self { rest: state }
+    }
+
+    /// The next number.
+    ///
+    /// # Errors
+    /// Where there is none: the state is another chain's.
+    pub fn number(&mut self) -> Result<u64, StepError> {
+        let (&first, rest) = self.rest.split_first().ok_or_else(|| StepError::State("it ends too early".into()))?;
+        self.rest = rest;
+        Ok(first)
+    }
+
+    /// The next number as a float of these bits.
+    ///
+    /// # Errors
+    /// Where there is none, or it is wider than 32 bits.
+    pub fn float(&mut self) -> Result<f32, StepError> {
+        self.narrow().map(f32::from_bits)
+    }
+
+    /// The next number, of 32 bits at most.
+    ///
+    /// # Errors
+    /// Where there is none, or it is wider.
+    pub fn narrow(&mut self) -> Result<u32, StepError> {
+        let number = self.number()?;
+        u32::try_from(number).map_err(|_| StepError::State(format!("{number} is wider than 32 bits")))
+    }
+
+    /// Whether every number was read.
+    pub fn is_done(&self) -> bool {
+        self.rest.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_in_order_and_refuses_what_is_not_there() {
+        let numbers = [7, u64::from(1.5f32.to_bits()), u64::MAX];
+        let mut state = StateReader::new(&numbers);
+        assert_eq!((state.number(), state.float()), (Ok(7), Ok(1.5)));
+        assert_eq!(state.narrow().unwrap_err().to_string(), "state: 18446744073709551615 is wider than 32 bits");
+        assert!(state.is_done());
+        assert_eq!(state.number().unwrap_err().to_string(), "state: it ends too early");
+    }
+}

@@ -1,0 +1,141 @@
+//! Breaker tables are made once for a vocabulary, and shared between samplers and threads.
+
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+
+use rustc_hash::FxHashMap;
+
+use super::breakers::{DryBreakers, cut, find};
+use crate::core::{EncodeError, Vocab};
+
+/// So many texts and lists of texts are kept for a vocabulary; one more, and all are forgotten.
+const MAX_KEPT: usize = 1024;
+
+/// The tables of one vocabulary.
+#[derive(Default)]
+struct Tables {
+    of_text: FxHashMap<Vec<u8>, Arc<DryBreakers>>,
+    of_list: FxHashMap<Vec<Vec<u8>>, Arc<DryBreakers>>,
+}
+
+/// Each vocabulary that is alive, with its tables. They are locked one by one, so that nobody waits for another's.
+type Cache = Vec<(Weak<dyn Vocab>, Arc<Mutex<Tables>>)>;
+
+static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
+
+/// The breakers that texts make over a vocabulary, as `llama_sampler_init_dry` finds them, prepared once for a vocabulary
+/// (the same `Arc`) and a text.
+///
+/// A token that contains the text is one by itself. A token that ends in the beginning of the text is the head of the rest
+/// of the text, encoded; every such overlap counts. Texts are cut to 40 bytes, tails to 20 tokens; empty texts are left out,
+/// and a text ends at a byte of 0.
+///
+/// # Errors
+/// A rest that the vocabulary cannot encode.
+pub fn dry_breakers(vocab: &Arc<dyn Vocab>, breakers: &[impl AsRef<[u8]>]) -> Result<Arc<DryBreakers>, EncodeError> {
+    let texts: Vec<Vec<u8>> =
+        breakers.iter().map(|text| cut(text.as_ref()).to_vec()).filter(|text| !text.is_empty()).collect();
+    let tables = tables_of(vocab);
+    let mut tables = tables.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(table) = tables.of_list.get(&texts) {
+        return Ok(table.clone());
+    }
+    if tables.of_list.len() + tables.of_text.len() >= MAX_KEPT {
+        *tables = Tables::default();
+    }
+    let mut all = DryBreakers::default();
+    for text in &texts {
+        let table = match tables.of_text.get(text) {
+            Some(table) => table.clone(),
+            None => {
+                let table = Arc::new(find(vocab.as_ref(), text)?);
+                tables.of_text.insert(text.clone(), table.clone());
+                table
+            }
+        };
+        all.merge(&table);
+    }
+    let all = Arc::new(all);
+    tables.of_list.insert(texts, all.clone());
+    Ok(all)
+}
+
+fn tables_of(vocab: &Arc<dyn Vocab>) -> Arc<Mutex<Tables>> {
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    cache.retain(|(vocab, _)| vocab.strong_count() > 0);
+    // A weak pointer keeps the address taken, so equal addresses are the same vocabulary.
+    let address = |weak: &Weak<dyn Vocab>| weak.as_ptr().cast::<()>();
+    let wanted = Arc::as_ptr(vocab).cast::<()>();
+    match cache.iter().find(|(known, _)| std::ptr::eq(address(known), wanted)) {
+        Some((_, tables)) => tables.clone(),
+        None => {
+            let tables = Arc::<Mutex<Tables>>::default();
+            cache.push((Arc::downgrade(vocab), tables.clone()));
+            tables
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Counts how often it is asked for a piece.
+    #[derive(Debug, Default)]
+    struct Counting(AtomicUsize);
+
+    impl Vocab for Counting {
+        fn n_tokens(&self) -> usize {
+            3
+        }
+
+        fn piece(&self, id: u32) -> &[u8] {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            [b"a\n".as_slice(), b"b", b"c"][id as usize]
+        }
+
+        fn is_eog(&self, _: u32) -> bool {
+            false
+        }
+
+        fn eot(&self) -> Option<u32> {
+            None
+        }
+
+        fn eos(&self) -> Option<u32> {
+            None
+        }
+
+        fn encode(&self, text: &[u8]) -> Result<Vec<u32>, EncodeError> {
+            Ok(text.iter().map(|&byte| byte.into()).collect())
+        }
+    }
+
+    #[test]
+    fn a_text_is_searched_once_for_a_vocabulary() {
+        let counting = Arc::new(Counting::default());
+        let vocab: Arc<dyn Vocab> = counting.clone();
+        let first = dry_breakers(&vocab, &["\n", "b"]).unwrap();
+        assert_eq!((first.len(), counting.0.load(Ordering::Relaxed)), (2, 6));
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let vocab = vocab.clone();
+                std::thread::spawn(move || dry_breakers(&vocab, &["\n", "b"]).unwrap())
+            })
+            .collect();
+        for thread in threads {
+            assert!(Arc::ptr_eq(&thread.join().unwrap(), &first));
+        }
+        dry_breakers(&vocab, &["b", "c"]).unwrap();
+        assert_eq!(counting.0.load(Ordering::Relaxed), 9, "only c is new");
+    }
+
+    #[test]
+    fn another_vocabulary_has_its_own() {
+        let (one, other): (Arc<dyn Vocab>, Arc<dyn Vocab>) =
+            (Arc::new(Counting::default()), Arc::new(Counting::default()));
+        let (a, b) = (dry_breakers(&one, &["b"]).unwrap(), dry_breakers(&other, &["b"]).unwrap());
+        assert!(!Arc::ptr_eq(&a, &b) && a == b);
+    }
+}
