@@ -39,6 +39,14 @@ pub enum SampleError {
         /// How many tokens there are.
         n_vocab: usize,
     },
+    /// A draft has fewer rows than one a token and one more.
+    #[error("a draft wants {wanted} rows, and there are {found}")]
+    TooFewRows {
+        /// How many are wanted at most.
+        wanted: usize,
+        /// How many came.
+        found: usize,
+    },
     /// The steps left no candidate.
     #[error("the chain left no candidate")]
     NothingLeft,
@@ -47,6 +55,12 @@ pub enum SampleError {
     NothingSelected {
         /// How many were left.
         left: usize,
+    },
+    /// The selected candidate's logit is -infinity: the chain left nothing that can be drawn.
+    #[error("the chain selected token {token}, whose logit is -infinity: it left nothing that can be drawn")]
+    Masked {
+        /// The token.
+        token: u32,
     },
     /// The selected candidate's logit or probability is NaN: a step met a sum of nothing, as when a bias of +infinity or a
     /// mask of everything came before it.
@@ -119,11 +133,13 @@ pub struct FileProblem {
     pub what: String,
     /// The known name that was most likely meant.
     pub nearest: Option<String>,
+    /// What else may help.
+    pub help: Option<String>,
 }
 
 impl FileProblem {
     pub(crate) fn new(at: Option<Position>, what: impl Into<String>) -> Self {
-        Self { at, step: None, field: None, what: what.into(), nearest: None }
+        Self { at, step: None, field: None, what: what.into(), nearest: None, help: None }
     }
 }
 
@@ -135,6 +151,10 @@ impl fmt::Display for FileProblem {
         for part in [&self.step, &self.field].into_iter().flatten() {
             write!(f, ": {part}")?;
         }
-        write!(f, ": {}{}", self.what, suggestion(self.nearest.as_deref()))
+        write!(f, ": {}{}", self.what, suggestion(self.nearest.as_deref()))?;
+        match &self.help {
+            Some(help) => write!(f, "; {help}"),
+            None => Ok(()),
+        }
     }
 }

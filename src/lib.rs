@@ -26,6 +26,7 @@
 mod chain_file;
 mod document;
 mod error;
+mod gguf;
 mod llama_server;
 mod logits;
 mod names;
@@ -36,14 +37,15 @@ mod request;
 mod sampler;
 mod vocab_file;
 
-pub use chain_file::{ChainFile, Format};
+pub use chain_file::{ChainFile, Format, WriteError};
 pub use error::{FileError, FileProblem, Position, SampleError};
+pub use gguf::{GgufError, GgufFile, GgufVocab};
 pub use llama_server::{BuildError, StepName, llama_server_chain};
 pub use logits::{LogitsError, LogitsFile, Synthetic, SyntheticKind};
-pub use params::{DEFAULT_SEED, Params};
+pub use params::{DEFAULT_SEED, Layer, Layers, Params};
 pub use probs::{PostProbs, TokenProb, TokenProbs, post_sampling_probs, token_probs};
 pub use request::{Fate, FieldNote, Report, RequestError};
-pub use sampler::{Draw, NonFinite, Sampler};
+pub use sampler::{Constraint, Draw, EngineError, NonFinite, Sampler, Snapshot};
 pub use vocab_file::VocabFile;
 
 /// Every stock step and what a step is made of.
@@ -53,3 +55,12 @@ pub use sampler_steps::{
     Cand, CandBuf, CandSet, Chain, ChainError, Ctx, DryBreakers, EncodeError, History, SamplerStep, StepError, Vocab,
     dry_breakers, registered_steps, step_fields,
 };
+
+/// The examples of the pages, compiled.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/constrained.md")]
+    struct Constrained;
+}

@@ -1,8 +1,8 @@
 //! The chain that llama-server builds, and the names it knows for its steps.
 
 use sampler_steps::{
-    AdaptiveP, Chain, ChainError, Dist, Dry, LogitBias, MinP, Mirostat, MirostatV2, Penalties, Temperature, TopK,
-    TopNSigma, TopP, TypP, Xtc,
+    AdaptiveP, Chain, ChainError, Dist, Dry, Infill, LogitBias, MinP, Mirostat, MirostatV2, Penalties, Temperature,
+    TopK, TopNSigma, TopP, TypP, Xtc,
 };
 
 use crate::params::Params;
@@ -117,12 +117,9 @@ pub enum BuildError {
     /// A step refuses its parameters, or the vocabulary contradicts them.
     #[error(transparent)]
     Chain(#[from] ChainError),
-    /// A step that this version does not have yet.
-    #[error("the step {0} is not there yet")]
-    NotYet(&'static str),
 }
 
-/// The chain that `common_sampler_init` of b11192 builds: biases (if any), the listed steps in their order, and the draw,
+/// The chain that `common_sampler_init` of b11192 builds: biases and the vocabulary's suppressed tokens (if any), the listed steps in their order, and the draw,
 /// which is `adaptive_p` wherever the list names it, else `dist`. With `mirostat` 1 or 2: biases, plain temperature, mirostat.
 ///
 /// # Errors
@@ -130,8 +127,11 @@ pub enum BuildError {
 pub fn llama_server_chain(params: &Params) -> Result<Chain, BuildError> {
     check_penalties(params)?;
     let mut chain = Chain::new();
-    if !params.logit_bias.is_empty() {
-        chain = chain.with(LogitBias::new(params.logit_bias.iter().copied()));
+    let suppressed = params.vocab.iter().flat_map(|vocab| vocab.suppressed());
+    let biases: Vec<(u32, f32)> =
+        params.logit_bias.iter().copied().chain(suppressed.map(|&token| (token, f32::NEG_INFINITY))).collect();
+    if !biases.is_empty() {
+        chain = chain.with(LogitBias::new(biases));
     }
     match params.mirostat {
         0 => {}
@@ -150,7 +150,7 @@ pub fn llama_server_chain(params: &Params) -> Result<Chain, BuildError> {
         other => return Err(BuildError::Mirostat(other)),
     }
     for &name in &params.samplers {
-        chain = with_step(chain, name, params)?;
+        chain = with_step(chain, name, params);
     }
     Ok(if params.samplers.contains(&StepName::AdaptiveP) {
         chain.with(AdaptiveP::new(params.adaptive_target, params.adaptive_decay))
@@ -159,9 +159,9 @@ pub fn llama_server_chain(params: &Params) -> Result<Chain, BuildError> {
     })
 }
 
-fn with_step(chain: Chain, name: StepName, params: &Params) -> Result<Chain, BuildError> {
+fn with_step(chain: Chain, name: StepName, params: &Params) -> Chain {
     let min_keep = params.min_keep.max(0) as u32;
-    Ok(match name {
+    match name {
         StepName::Penalties => chain.with(Penalties::new(
             params.repeat_last_n,
             params.repeat_penalty,
@@ -180,9 +180,10 @@ fn with_step(chain: Chain, name: StepName, params: &Params) -> Result<Chain, Bui
             delta: params.dynatemp_range,
             exponent: params.dynatemp_exponent,
         }),
-        StepName::Infill => return Err(BuildError::NotYet("infill")),
+        StepName::Infill => chain.with(Infill {}),
+        // It stands in dist's place, at the end.
         StepName::AdaptiveP => chain,
-    })
+    }
 }
 
 fn dry(params: &Params) -> Dry {

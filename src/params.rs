@@ -1,5 +1,7 @@
-//! llama-server's sampling parameters.
+//! llama-server's sampling parameters, and which layer set each.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use sampler_steps::Vocab;
@@ -78,6 +80,65 @@ pub struct Params {
     pub logit_bias: Vec<(u32, f32)>,
     /// The model's vocabulary, for DRY's breakers and texts in biases.
     pub vocab: Option<Arc<dyn Vocab>>,
+    /// How many tokens there are, where no vocabulary tells: ids beyond it are passed over, and reported.
+    pub n_vocab: Option<usize>,
+    /// Which layer set each field.
+    pub layers: Layers,
+}
+
+/// Which layer set each field, by llama-server's name; what is not in it is a default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layers(BTreeMap<&'static str, Layer>);
+
+impl Layers {
+    /// The layer that set a field (`temperature`, `top_k`, …).
+    pub fn of(&self, field: &str) -> Layer {
+        self.0.get(field).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn set(&mut self, field: &'static str, layer: Layer) {
+        self.0.insert(field, layer);
+    }
+}
+
+/// Where a parameter's value comes from. Later layers lie over earlier ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// llama-server's default.
+    #[default]
+    Default,
+    /// The model file's `general.sampling.*`.
+    Gguf,
+    /// A preset: what a user of the engine has chosen.
+    Preset,
+    /// A request.
+    Request,
+    /// A preset that no request may change.
+    Force,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Default => "default",
+            Self::Gguf => "gguf",
+            Self::Preset => "preset",
+            Self::Request => "request",
+            Self::Force => "force",
+        })
+    }
+}
+
+impl Params {
+    /// The seed of the n-th of several completions of one request: `seed + n`, stepping over [`DEFAULT_SEED`], which would
+    /// be random. A seed that is random stays so.
+    pub fn completion_seed(&self, n: u32) -> u32 {
+        if self.seed == DEFAULT_SEED {
+            return DEFAULT_SEED;
+        }
+        let seeds = u64::from(DEFAULT_SEED);
+        ((u64::from(self.seed) + u64::from(n)) % seeds) as u32
+    }
 }
 
 impl Default for Params {
@@ -116,6 +177,8 @@ impl Default for Params {
             samplers: StepName::DEFAULT_ORDER.to_vec(),
             logit_bias: Vec::new(),
             vocab: None,
+            n_vocab: None,
+            layers: Layers::default(),
         }
     }
 }

@@ -12,7 +12,7 @@ mod settings;
 use sampler_steps::Vocab;
 use serde_json::{Map, Value};
 
-use crate::params::Params;
+use crate::params::{Layer, Params};
 use fields::{FIELDS, Field, Kind, Limits};
 pub use report::{Fate, FieldNote, Report};
 
@@ -43,6 +43,19 @@ impl Params {
     /// # Errors
     /// The first refusal, in llama-server's order of fields and with its text.
     pub fn from_request(body: &Value, base: &Self, vocab: Option<&dyn Vocab>) -> Result<(Self, Report), RequestError> {
+        Self::from_layer(body, base, vocab, Layer::Request)
+    }
+
+    /// The same for another layer: a preset below the requests, or one that is forced over them.
+    ///
+    /// # Errors
+    /// As [`from_request`](Self::from_request).
+    pub fn from_layer(
+        body: &Value,
+        base: &Self,
+        vocab: Option<&dyn Vocab>,
+        layer: Layer,
+    ) -> Result<(Self, Report), RequestError> {
         let Value::Object(body) = body else { return Err(RequestError::NotAnObject(convert::type_name(body))) };
         let base_vocab = base.vocab.clone();
         let source = Source { body, base, vocab: vocab.or(base_vocab.as_deref()) };
@@ -55,6 +68,7 @@ impl Params {
             source
                 .read(field, name, value, &mut params, &mut report)
                 .map_err(|refusal| RequestError::Field { field: name.to_string(), refusal })?;
+            params.layers.set(field.names[0], layer);
         }
         report.finish(body, &params);
         Ok((params, report))

@@ -1,10 +1,22 @@
 //! A chain with its context: logits in, a token out.
+//!
+//! What an engine needs around that has rooms of its own: `constrained` (grammars), `engine` (drafts, rewinding, snapshots),
+//! `breakers` (DRY's, for engines that encode texts themselves).
+
+mod breakers;
+mod constrained;
+mod engine;
+mod past;
+
+pub use constrained::Constraint;
+pub use engine::{EngineError, Snapshot};
 
 use sampler_steps::{Cand, CandBuf, CandSet, Chain, ChainError, Ctx, History, SamplerStep};
 
 use crate::error::SampleError;
 use crate::llama_server::{BuildError, llama_server_chain};
 use crate::params::{DEFAULT_SEED, Params};
+use past::Past;
 
 /// A sampler: a [`Chain`] with its context and its memory, which it keeps from draw to draw. The counterpart of
 /// `common_sampler`.
@@ -16,6 +28,12 @@ pub struct Sampler {
     ctx: Ctx,
     buf: CandBuf,
     non_finite: NonFinite,
+    /// States to go back to, one for each of the last accepted tokens.
+    past: Past,
+    /// The texts of DRY's breakers, where no vocabulary has made tokens of them.
+    breaker_texts: Vec<String>,
+    /// Where the history began: its length and the end of its prompt.
+    start: (usize, usize),
 }
 
 /// What a sampler does with a row in which a logit is NaN or +infinity or all are -infinity, and with a chain that ends in
@@ -42,10 +60,18 @@ impl Sampler {
     pub fn new(params: Params) -> Result<Self, BuildError> {
         let chain = llama_server_chain(&params)?;
         let mut ctx = Ctx::new(effective_seed(params.seed));
+        let encoded = params.vocab.is_some() || params.dry_breakers.is_some();
+        if let Some(n_vocab) = params.n_vocab {
+            ctx = ctx.with_n_vocab(n_vocab);
+        }
         if let Some(vocab) = params.vocab {
             ctx = ctx.with_vocab(vocab);
         }
-        Ok(Self::from_chain(chain, ctx)?)
+        let mut sampler = Self::from_chain(chain, ctx)?;
+        if !encoded {
+            sampler.breaker_texts = params.dry_sequence_breakers;
+        }
+        Ok(sampler)
     }
 
     /// A sampler of any chain. Every step is prepared.
@@ -56,7 +82,18 @@ impl Sampler {
     pub fn from_chain(mut chain: Chain, ctx: Ctx) -> Result<Self, ChainError> {
         chain.check_selection()?;
         chain.prepare_steps(&ctx)?;
-        Ok(Self { chain, ctx, buf: CandBuf::default(), non_finite: NonFinite::default() })
+        let start = (ctx.history().len(), ctx.history().n_prompt());
+        let mut sampler = Self {
+            chain,
+            ctx,
+            buf: CandBuf::default(),
+            non_finite: NonFinite::default(),
+            past: Past::default(),
+            breaker_texts: Vec::new(),
+            start,
+        };
+        sampler.remember();
+        Ok(sampler)
     }
 
     /// The same with another way of treating rows that are not finite.
@@ -91,13 +128,26 @@ impl Sampler {
         logits: &'s [f32],
         seen: impl FnMut(usize, &dyn SamplerStep, &mut CandSet<'_>),
     ) -> Result<Draw<'s>, SampleError> {
+        self.run(logits, |_| Ok(()), seen)
+    }
+
+    /// Draws with something done to the candidates before the chain.
+    fn run<'s>(
+        &'s mut self,
+        logits: &'s [f32],
+        before: impl FnOnce(&mut CandSet<'_>) -> Result<(), SampleError>,
+        seen: impl FnMut(usize, &dyn SamplerStep, &mut CandSet<'_>),
+    ) -> Result<Draw<'s>, SampleError> {
         self.check_width(logits)?;
         let sound = check_finite(logits);
         let mut cands = CandSet::new(logits, &mut self.buf);
         match (self.non_finite, sound) {
             (NonFinite::Refuse, Err(error)) => return Err(error),
             (NonFinite::FiniteArgmax, Err(_)) => cands.select(finite_argmax(logits).ok_or(SampleError::AllMasked)?),
-            _ => self.chain.apply_seen(&mut cands, &mut self.ctx, seen),
+            _ => {
+                before(&mut cands)?;
+                self.chain.apply_seen(&mut cands, &mut self.ctx, seen);
+            }
         }
         let Some(selected) = cands.selected_cand() else {
             return Err(match cands.len() {
@@ -105,8 +155,14 @@ impl Sampler {
                 left => SampleError::NothingSelected { left },
             });
         };
-        if self.non_finite != NonFinite::LikeLlamaCpp && (selected.p.is_nan() || selected.logit.is_nan()) {
-            return Err(SampleError::NotANumber { token: selected.id, logit: selected.logit });
+        let Cand { id: token, logit, p } = selected;
+        if self.non_finite != NonFinite::LikeLlamaCpp {
+            if p.is_nan() || logit.is_nan() {
+                return Err(SampleError::NotANumber { token, logit });
+            }
+            if logit == f32::NEG_INFINITY {
+                return Err(SampleError::Masked { token });
+            }
         }
         Ok(Draw { cands, selected })
     }
@@ -128,11 +184,22 @@ impl Sampler {
         self.accept_into(token, History::push_prompt)
     }
 
-    /// Forgets the history and brings every step back to where it was before the first draw: `common_sampler_reset`. A
-    /// random seed stays the one that was drawn.
+    /// Adds all tokens of a prompt.
+    ///
+    /// # Errors
+    /// A token beyond the vocabulary; those before it are accepted.
+    pub fn accept_prompt_all(&mut self, tokens: &[u32]) -> Result<(), SampleError> {
+        tokens.iter().try_for_each(|&token| self.accept_prompt(token))
+    }
+
+    /// Forgets what was accepted and brings every step back to where it was before the first draw: `common_sampler_reset`. A
+    /// random seed stays the one that was drawn, and a history that came with the context stays, too.
     pub fn reset(&mut self) {
-        self.ctx.history_mut().clear();
+        let (len, n_prompt) = self.start;
+        self.ctx.history_mut().truncate(len, n_prompt);
         self.chain.reset(&self.ctx);
+        self.past.clear();
+        self.remember();
     }
 
     /// The seed of every generator: the one that was given, or the one that was drawn in its place.
@@ -156,6 +223,7 @@ impl Sampler {
         }
         push(self.ctx.history_mut(), token);
         self.chain.accept(token, &self.ctx);
+        self.remember();
         Ok(())
     }
 
@@ -222,18 +290,6 @@ pub(crate) fn effective_seed(seed: u32) -> u32 {
         now.map_or(0, |since| since.subsec_nanos() ^ since.as_secs() as u32)
     });
     if random == DEFAULT_SEED { 0 } else { random }
-}
-
-impl Params {
-    /// The seed of the n-th of several completions of one request: `seed + n`, stepping over [`DEFAULT_SEED`], which would
-    /// be random. A seed that is random stays so.
-    pub fn completion_seed(&self, n: u32) -> u32 {
-        if self.seed == DEFAULT_SEED {
-            return DEFAULT_SEED;
-        }
-        let seeds = u64::from(DEFAULT_SEED);
-        ((u64::from(self.seed) + u64::from(n)) % seeds) as u32
-    }
 }
 
 /// Whether a row can be drawn from.

@@ -115,7 +115,7 @@ impl Source<'_> {
             Value::Number(_) => convert::float(bias).ok(),
             _ => None,
         };
-        let n_vocab = self.vocab.map_or(usize::MAX, |vocab| vocab.n_tokens());
+        let n_vocab = self.vocab.map(|vocab| vocab.n_tokens()).or(self.base.n_vocab).unwrap_or(usize::MAX);
         match (key, bias) {
             (Some(Key::Id(id)), Some(bias)) if id >= 0 && (id as usize) < n_vocab => {
                 params.logit_bias.push((id as u32, bias));

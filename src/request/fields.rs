@@ -148,3 +148,29 @@ pub const OTHER_FIELDS: &[&str] = &[
     "user",
     "verbose",
 ];
+
+/// Fields that steer the draw in llama-server and that somebody else has to act on here, with who.
+pub const ELSEWHERE: &[(&str, &str)] = &[
+    ("grammar", GRAMMAR),
+    ("grammar_lazy", GRAMMAR),
+    ("grammar_triggers", GRAMMAR),
+    ("grammar_type", GRAMMAR),
+    ("json_schema", GRAMMAR),
+    ("preserved_tokens", GRAMMAR),
+    ("reasoning_budget_end_tag", BUDGET),
+    ("reasoning_budget_end_tags", BUDGET),
+    ("reasoning_budget_message", BUDGET),
+    ("reasoning_budget_start_tag", BUDGET),
+    ("reasoning_budget_tokens", BUDGET),
+    ("reasoning_control", BUDGET),
+    ("backend_sampling", "there is no other backend than this one"),
+    ("chat_format", CHAT),
+    ("chat_parser", CHAT),
+    ("continue_final_message", CHAT),
+    ("generation_prompt", CHAT),
+];
+
+const GRAMMAR: &str =
+    "constrains the draw in llama-server; here Sampler::sample_constrained does, with a grammar of yours";
+const BUDGET: &str = "here a step reasoning_budget does it, with the tags as tokens";
+const CHAT: &str = "is about the text of a chat, not about the draw";

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::fields::{FIELDS, Field, OTHER_FIELDS, Serves};
+use super::fields::{ELSEWHERE, FIELDS, Field, OTHER_FIELDS, Serves};
 use crate::llama_server::StepName;
 use crate::names::{nearest, suggestion};
 use crate::params::Params;
@@ -55,6 +55,11 @@ pub enum Fate {
         /// What it may have meant.
         nearest: Option<&'static str>,
     },
+    /// It is used, but not all that belongs to it.
+    Reduced {
+        /// What is missing, and why.
+        why: String,
+    },
     /// Its value was read, and changes nothing.
     NoEffect {
         /// Why.
@@ -76,6 +81,7 @@ impl fmt::Display for FieldNote {
             Fate::Aliased { to } => write!(f, "read as {to}"),
             Fate::Shadowed { by } => write!(f, "{by} is given, too, and counts"),
             Fate::Dropped { part, nearest } => write!(f, "{part} is dropped{}", suggestion(*nearest)),
+            Fate::Reduced { why } => write!(f, "used, but {why}"),
             Fate::NoEffect { why } => write!(f, "has no effect: {why}"),
             Fate::Unknown { nearest } => write!(f, "unknown{}", suggestion(*nearest)),
         }
@@ -135,13 +141,38 @@ impl Report {
                 }
             }
         }
+        if without_breakers(params) {
+            let why = "without breakers: their texts need a vocabulary, and there is none";
+            match self.notes.iter().any(|note| note.field == "dry_sequence_breakers") {
+                true => self.no_effect("dry_sequence_breakers", "texts need a vocabulary, and there is none"),
+                false => self.replace_used("dry_multiplier", Fate::Reduced { why: why.into() }),
+            }
+        }
         let names = || FIELDS.iter().flat_map(|field| field.names.iter().copied());
         for name in body.keys().filter(|name| !OTHER_FIELDS.contains(&name.as_str())) {
-            if !names().any(|known| known == name) {
-                self.note(name, Fate::Unknown { nearest: nearest(name, names()) });
+            if let Some((_, why)) = ELSEWHERE.iter().find(|(known, _)| known == name) {
+                self.note(name, Fate::NoEffect { why: why.to_string() });
+            } else if !names().any(|known| known == name) {
+                // A step's name is most likely meant for the field that it is about.
+                let of_step = StepName::from_name(name).and_then(main_field);
+                self.note(name, Fate::Unknown { nearest: of_step.or_else(|| nearest(name, names())) });
             }
         }
     }
+}
+
+/// The field that a step is mostly about.
+fn main_field(step: StepName) -> Option<&'static str> {
+    if step == StepName::Temperature {
+        return Some("temperature");
+    }
+    FIELDS.iter().find(|field| field.serves == Serves::Step(step)).map(|field| field.names[0])
+}
+
+/// Whether DRY runs without the breakers that llama-server would give it.
+fn without_breakers(params: &Params) -> bool {
+    let runs = params.dry_multiplier != 0.0 && params.mirostat == 0 && params.samplers.contains(&StepName::Dry);
+    runs && params.vocab.is_none() && params.dry_breakers.is_none()
 }
 
 /// Why a field that serves this part of the chain changes nothing, if so.

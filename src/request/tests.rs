@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::{Fate, Params, Report, Sampler, StepName};
+use crate::{Fate, Layer, Params, Report, Sampler, StepName};
 
 fn read(body: Value) -> (Params, Report) {
     Params::from_request(&body, &Params::default(), None).unwrap()
@@ -63,6 +63,60 @@ fn case_4_seeds() {
     assert_eq!(Params::default().completion_seed(3), u32::MAX);
     let sampler = Sampler::new(Params::default()).unwrap();
     assert_ne!(sampler.seed(), u32::MAX, "the seed that is really used");
+}
+
+/// User case 43: layers lie over each other, a null lets the one below through, and each value knows its layer.
+#[test]
+fn case_43_layers() {
+    let over = |base: &Params, body: Value, layer| Params::from_layer(&body, base, None, layer).unwrap().0;
+    let preset = over(&Params::default(), json!({"temperature": 0.6}), Layer::Preset);
+    let origin = |params: &Params| (params.temperature, params.layers.of("temperature").to_string());
+    let absent = over(&preset, json!({"temperature": null, "top_k": 5}), Layer::Request);
+    assert_eq!(origin(&absent), (0.6, "preset".into()));
+    assert_eq!(absent.layers.of("top_k"), Layer::Request);
+    assert_eq!(absent.layers.of("top_p"), Layer::Default);
+    let request = over(&preset, json!({"temperature": 1.0}), Layer::Request);
+    assert_eq!(origin(&request), (1.0, "request".into()));
+    let forced = over(&request, json!({"temperature": 0.6}), Layer::Force);
+    assert_eq!(origin(&forced), (0.6, "force".into()));
+    // An alias sets its field's layer.
+    assert_eq!(over(&preset, json!({"logprobs": 3}), Layer::Request).layers.of("n_probs"), Layer::Request);
+}
+
+/// User case 30: asking for probabilities raises no `min_keep`.
+#[test]
+fn case_30_probabilities_keep_no_candidates() {
+    let (mut params, _) = read(json!({"min_p": 1, "n_probs": 10}));
+    params.seed = 1;
+    let mut sampler = Sampler::new(params).unwrap();
+    assert_eq!(sampler.draw(&[1.0, 3.0, 2.0]).unwrap().candidates().len(), 1);
+}
+
+/// Fields that llama-server knows and somebody else has to act on say so.
+#[test]
+fn fields_of_others_are_told() {
+    assert_eq!(
+        surprises(json!({"grammar": "root ::= [0-9]", "stream": true})),
+        [
+            "grammar: has no effect: constrains the draw in llama-server; here Sampler::sample_constrained does, with a grammar of yours"
+        ]
+    );
+    assert_eq!(surprises(json!({"typ_p": 0.5})), ["typ_p: unknown (did you mean typical_p?)"]);
+    assert_eq!(surprises(json!({"temp": 0.5})), ["temp: unknown (did you mean temperature?)"]);
+}
+
+/// DRY without a vocabulary has no breakers, where llama-server has four: the report says so.
+#[test]
+fn breakers_without_a_vocabulary_are_told() {
+    assert_eq!(
+        surprises(json!({"dry_multiplier": 0.8})),
+        ["dry_multiplier: used, but without breakers: their texts need a vocabulary, and there is none"]
+    );
+    assert_eq!(
+        surprises(json!({"dry_multiplier": 0.8, "dry_sequence_breakers": ["x"]})),
+        ["dry_sequence_breakers: has no effect: texts need a vocabulary, and there is none"]
+    );
+    assert!(surprises(json!({"dry_sequence_breakers": ["x"]})).is_empty(), "DRY is off");
 }
 
 /// User case 8: a parameter whose step is not in the list does nothing, and the report says so.
