@@ -71,7 +71,7 @@ impl Node {
     /// What it is, in the words of an error.
     pub fn describe(&self) -> String {
         match &self.kind {
-            NodeKind::Scalar(Value::String(text)) => format!("the text \"{text}\""),
+            NodeKind::Scalar(Value::String(text)) => format!("the text \"{}\"", text.escape_debug()),
             NodeKind::Scalar(value) => value.to_string(),
             NodeKind::Array(_) => "a list".to_string(),
             NodeKind::Table(_) => "a table".to_string(),
@@ -102,7 +102,8 @@ fn from_json(value: &ast::Value<'_>) -> Result<Node, SyntaxError> {
     let kind = match value {
         ast::Value::StringLit(text) => NodeKind::Scalar(text.value.clone().into_owned().into()),
         ast::Value::NumberLit(number) => {
-            let wrong = |_| SyntaxError { at, what: format!("{} is not a number of JSON", number.value) };
+            let wrong =
+                |_| SyntaxError { at, what: format!("{} is no number of JSON, or beyond 64 bits", number.value) };
             NodeKind::Scalar(serde_json::from_str(number.value).map_err(wrong)?)
         }
         ast::Value::BooleanLit(boolean) => NodeKind::Scalar(boolean.value.into()),
@@ -154,6 +155,9 @@ fn from_toml(value: &Spanned<DeValue<'_>>) -> Result<Node, SyntaxError> {
         DeValue::Float(number) => {
             let read: f64 =
                 number.as_str().parse().map_err(|_| SyntaxError { at, what: format!("{number} is not a number") })?;
+            if read.is_infinite() && !number.as_str().contains("inf") {
+                return Err(SyntaxError { at, what: format!("{number} is beyond 64 bits") });
+            }
             let word = || {
                 Value::from(if read.is_nan() {
                     "nan"
@@ -173,8 +177,12 @@ fn from_toml(value: &Spanned<DeValue<'_>>) -> Result<Node, SyntaxError> {
     Ok(Node { at, kind })
 }
 
-/// Reads a file of text, whose errors name it.
+/// Reads a file of text, whose errors name it. A byte-order mark at its start is passed over.
 pub fn read_text(path: &Path) -> Result<String, FileError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| FileError { path: path.into(), problems: vec![FileProblem::new(None, error.to_string())] })
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| FileError { path: path.into(), problems: vec![FileProblem::new(None, error.to_string())] })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_string(),
+        None => text,
+    })
 }

@@ -132,9 +132,9 @@ fn not_rows(path: &Path, tensor: &str, dtype: Dtype, shape: &[usize]) -> LogitsE
 
 /// Maps a file into memory.
 #[allow(unsafe_code)]
-fn map_file(file: &File) -> std::io::Result<Mmap> {
-    // SAFETY: memmap2 asks that nobody changes the file while it is mapped. Logits files are written once; a change would
-    // show as other floats, since every access is bounds-checked and reads bytes.
+pub(crate) fn map_file(file: &File) -> std::io::Result<Mmap> {
+    // SAFETY: memmap2 asks that nobody changes the file while it is mapped. Logits files and models are written once; a
+    // change would show as other values, since every access is bounds-checked and reads bytes.
     unsafe { Mmap::map(file) }
 }
 

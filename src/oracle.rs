@@ -4,7 +4,9 @@
 //! additions of `testing/README.md`.
 
 mod case;
+mod draws;
 mod replay;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,12 +15,24 @@ use std::sync::Arc;
 use sampler_steps::Cand;
 use sha2::{Digest, Sha256};
 
-pub use case::{Case, CaseLogits, Expect, FinalSet, Probs, StepSet};
+pub use case::{
+    Case, CaseLogits, Encodings, Expect, ExpectVocab, FileRef, FileRows, FinalSet, Logit, Probs, StepSet,
+    SyntheticRows, ValueRows, VocabRef,
+};
+use serde::Deserialize;
 
 use crate::document;
 use crate::error::FileError;
 use crate::logits::LogitsFile;
 use crate::vocab_file::VocabFile;
+
+/// The first line of a file: which program, build, compiler, libc, processor, model and recorder made it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    #[allow(dead_code)] // Only whether it is there counts.
+    head: std::collections::BTreeMap<String, Option<String>>,
+}
 
 /// Why a case failed: the first thing that differs.
 pub type Failure = String;
@@ -40,8 +54,8 @@ pub struct Outcome {
 }
 
 impl Replayer {
-    /// Replays every case of a file and tells each outcome as it comes. Lines that begin with a `head` describe the
-    /// recording and are passed over.
+    /// Replays every case of a file and tells each outcome as it comes. A line that is a `head` and nothing else
+    /// describes the recording and is passed over.
     ///
     /// # Errors
     /// A file that cannot be read. A line that is no case is a failed case.
@@ -49,7 +63,7 @@ impl Replayer {
         let text = document::read_text(path)?;
         let dir = path.parent().unwrap_or(Path::new("."));
         for (i, line) in text.lines().enumerate() {
-            if line.trim().is_empty() || line.starts_with("{\"head\"") {
+            if line.trim().is_empty() || serde_json::from_str::<Head>(line).is_ok() {
                 continue;
             }
             let (name, failure) = match serde_json::from_str::<Case>(line) {

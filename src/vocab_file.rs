@@ -1,6 +1,7 @@
 //! A vocabulary in a JSON file, as the oracle's FORMAT.md describes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::Path;
 
 use sampler_steps::{EncodeError, Vocab};
@@ -13,18 +14,25 @@ use crate::error::{FileError, FileProblem};
 /// needs encoded.
 #[derive(Debug, Clone)]
 pub struct VocabFile {
+    n_tokens: usize,
     pieces: Vec<Vec<u8>>,
-    eog: Vec<u32>,
+    control: BTreeSet<u32>,
+    eog: BTreeSet<u32>,
     eot: Option<u32>,
     eos: Option<u32>,
     encodings: BTreeMap<Vec<u8>, Vec<u32>>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object with pieces_hex, eog, eot, eos and encode")]
 struct Raw {
+    #[serde(default, rename = "source")]
+    _source: Option<String>,
     pieces_hex: Vec<String>,
     #[serde(default)]
-    eog: Vec<u32>,
+    control: BTreeSet<u32>,
+    #[serde(default)]
+    eog: BTreeSet<u32>,
     eot: Option<u32>,
     eos: Option<u32>,
     #[serde(default)]
@@ -32,49 +40,91 @@ struct Raw {
 }
 
 impl VocabFile {
-    /// Reads a file with the keys `pieces_hex` (the bytes of each token in hexadecimal), `eog`, `eot`, `eos` and, for texts
-    /// that must be encoded, `encode` (text to tokens).
+    /// Reads a JSON file with the keys `pieces_hex` (the bytes of each token in hexadecimal), `eog`, `eot`, `eos`, `control`
+    /// (the tokens that are no text) and, for texts that must be encoded, `encode` (text to tokens). A file whose name ends in
+    /// `.gz` is read as testing/README.md lays it out.
     ///
     /// # Errors
-    /// A file that cannot be read, has other types, or names tokens that it does not have.
+    /// A file that cannot be read, has other keys or types, or names tokens that it does not have.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let problem = |what: String| FileError { path: path.into(), problems: vec![FileProblem::new(None, what)] };
-        let text = document::read_text(path)?;
-        let raw: Raw = serde_json::from_str(&text).map_err(|error| problem(error.to_string()))?;
-        let pieces: Vec<Vec<u8>> = raw
-            .pieces_hex
-            .iter()
-            .enumerate()
-            .map(|(id, piece)| hex::decode(piece).map_err(|error| problem(format!("pieces_hex: token {id}: {error}"))))
-            .collect::<Result<_, _>>()?;
-        let named = raw.eog.iter().chain(&raw.eot).chain(&raw.eos).chain(raw.encode.values().flatten());
-        if let Some(id) = named.into_iter().find(|&&id| id as usize >= pieces.len()) {
-            return Err(problem(format!("token {id} is beyond the vocabulary of {} tokens", pieces.len())));
+        let vocab = if path.extension().is_some_and(|extension| extension == "gz") {
+            Self::from_gz(path).map_err(problem)?
+        } else {
+            Self::from_json(&document::read_text(path)?).map_err(problem)?
+        };
+        let named = vocab.eog.iter().chain(&vocab.control).chain(&vocab.eot).chain(&vocab.eos);
+        if let Some(id) = named.chain(vocab.encodings.values().flatten()).find(|&&id| id as usize >= vocab.n_tokens) {
+            return Err(problem(format!("token {id} is beyond the vocabulary of {} tokens", vocab.n_tokens)));
         }
+        Ok(vocab)
+    }
+
+    fn from_json(text: &str) -> Result<Self, String> {
+        let raw: Raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let decode = |(id, piece): (usize, &String)| {
+            hex::decode(piece).map_err(|error| format!("pieces_hex: token {id}: {error}"))
+        };
+        let pieces: Vec<Vec<u8>> = raw.pieces_hex.iter().enumerate().map(decode).collect::<Result<_, _>>()?;
         let encodings = raw.encode.into_iter().map(|(text, tokens)| (text.into_bytes(), tokens)).collect();
-        Ok(Self { pieces, eog: raw.eog, eot: raw.eot, eos: raw.eos, encodings })
+        let (n_tokens, control) = (pieces.len(), raw.control);
+        Ok(Self { n_tokens, pieces, control, eog: raw.eog, eot: raw.eot, eos: raw.eos, encodings })
+    }
+
+    fn from_gz(path: &Path) -> Result<Self, String> {
+        let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        // A vocabulary is some megabytes; what unpacks to more is none.
+        let mut unpacked = flate2::read::GzDecoder::new(file).take(1 << 28);
+        unpacked.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        let mut rest = bytes.as_slice();
+        let mut take = |n: usize| -> Result<&[u8], String> {
+            let (taken, left) = rest.split_at_checked(n).ok_or("it ends too early")?;
+            rest = left;
+            Ok(taken)
+        };
+        let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+        let n_tokens = number(take(4)?) as usize;
+        let lengths = take(n_tokens)?.to_vec();
+        let pieces: Vec<Vec<u8>> =
+            lengths.iter().map(|&n| take(n.into()).map(<[u8]>::to_vec)).collect::<Result<_, _>>()?;
+        let n_eog = number(take(4)?) as usize;
+        let eog = take(n_eog.saturating_mul(4))?.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)).collect();
+        let mut end = || take(4).map(|bytes| u32::try_from(number(bytes) as i32).ok());
+        let (eot, eos) = (end()?, end()?);
+        Ok(Self { n_tokens, pieces, control: BTreeSet::new(), eog, eot, eos, encodings: BTreeMap::new() })
     }
 
     /// A vocabulary of so many empty pieces, for what needs no more than their number.
     pub(crate) fn blank(n_tokens: usize) -> Self {
-        let pieces = vec![Vec::new(); n_tokens];
-        Self { pieces, eog: Vec::new(), eot: None, eos: None, encodings: BTreeMap::new() }
+        let (pieces, control, eog) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        Self { n_tokens, pieces, control, eog, eot: None, eos: None, encodings: BTreeMap::new() }
     }
 
-    /// The same with the tokens of some texts.
-    pub fn with_encodings(mut self, encodings: impl IntoIterator<Item = (String, Vec<u32>)>) -> Self {
-        self.encodings.extend(encodings.into_iter().map(|(text, tokens)| (text.into_bytes(), tokens)));
+    /// The same with the tokens of some texts, as bytes: they may begin or end inside a character.
+    pub fn with_encodings(mut self, encodings: impl IntoIterator<Item = (Vec<u8>, Vec<u32>)>) -> Self {
+        self.encodings.extend(encodings);
+        self
+    }
+
+    /// The same with these tokens known to be no text.
+    pub fn with_control(mut self, control: impl IntoIterator<Item = u32>) -> Self {
+        self.control.extend(control);
         self
     }
 }
 
 impl Vocab for VocabFile {
     fn n_tokens(&self) -> usize {
-        self.pieces.len()
+        self.n_tokens
     }
 
     fn piece(&self, id: u32) -> &[u8] {
         self.pieces.get(id as usize).map_or(&[], Vec::as_slice)
+    }
+
+    fn is_control(&self, id: u32) -> bool {
+        self.control.contains(&id)
     }
 
     fn is_eog(&self, id: u32) -> bool {

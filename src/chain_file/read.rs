@@ -1,5 +1,7 @@
 //! Reading a chain file: every problem that it has, each with its place.
 
+use std::collections::HashSet;
+
 use sampler_steps::{Chain, ChainError, Ctx, SamplerStep, StepError, registered_steps, step_fields};
 use serde_json::{Map, Value};
 
@@ -8,6 +10,8 @@ use crate::document::{Entry, Node, NodeKind, parse_json, parse_toml};
 use crate::error::{FileProblem, Position};
 use crate::names::nearest;
 
+/// So many problems are told; a file with more is most likely of another kind.
+const MAX_PROBLEMS: usize = 100;
 /// Chains inside chains are read this deep.
 const MAX_DEPTH: usize = 32;
 
@@ -16,7 +20,7 @@ pub fn parse(text: &str, format: Format) -> Result<ChainFile, Vec<FileProblem>> 
         Format::Json => parse_json(text),
         Format::Toml => parse_toml(text),
     };
-    let mut reader = Reader { text, problems: Vec::new() };
+    let mut reader = Reader { text, problems: Vec::new(), more: FileProblem::new(None, "") };
     let file = match document {
         Ok(document) => reader.file(&document),
         Err(error) => {
@@ -30,6 +34,8 @@ pub fn parse(text: &str, format: Format) -> Result<ChainFile, Vec<FileProblem>> 
 struct Reader<'t> {
     text: &'t str,
     problems: Vec<FileProblem>,
+    /// Takes the problems that are too many to tell.
+    more: FileProblem,
 }
 
 /// A step with where it stands, to find it again when something is wrong with the chain.
@@ -40,6 +46,9 @@ struct Place {
 
 impl Reader<'_> {
     fn problem(&mut self, at: usize, what: impl Into<String>) -> &mut FileProblem {
+        if self.problems.len() >= MAX_PROBLEMS {
+            return &mut self.more;
+        }
         self.problems.push(FileProblem::new(Some(Position::of(self.text, at)), what));
         self.problems.last_mut().expect("one was pushed")
     }
@@ -125,14 +134,14 @@ impl Reader<'_> {
         };
         let known = registered_steps();
         if !known.iter().any(|step| step == name) {
-            let what = format!(
-                "there is no step {name}; there are {}. A step of another crate is there only if the program uses that \
-                 crate: name it in the code, too (use its_crate as _;), or the linker leaves it out",
-                known.join(", ")
-            );
-            let problem = self.problem(kind.at, what);
+            let problem = self.problem(kind.at, format!("there is no step {}", name.escape_debug()));
             problem.field = Some("type".into());
             problem.nearest = nearest(name, known.iter().map(String::as_str)).map(String::from);
+            problem.help = Some(format!(
+                "there are {}. A step of another crate is there only if the program uses that crate: name it in the code, \
+                 too (use its_crate as _;), or the linker leaves it out",
+                known.join(", ")
+            ));
             return None;
         }
         if let Some(fields) = step_fields(name) {
@@ -188,9 +197,12 @@ impl Reader<'_> {
             Ok(()) | Err(StepError::NeedsVocab { .. }) => {}
             Err(error) => {
                 let text = error.to_string();
-                let (field, what) = text.split_once(": ").unwrap_or(("", &text));
-                match entries.iter().find(|entry| entry.key == field) {
-                    Some(entry) => self.problem(entry.value.at, what).field = Some(field.into()),
+                let of_field = error.field().and_then(|field| entries.iter().find(|entry| entry.key == field));
+                match of_field {
+                    Some(Entry { key, value, .. }) => {
+                        let what = text.strip_prefix(&format!("{key}: ")).unwrap_or(&text);
+                        self.problem(value.at, what).field = Some(key.clone());
+                    }
                     None => {
                         self.problem(node.at, text);
                     }
@@ -217,8 +229,9 @@ impl Reader<'_> {
             self.problem(node.at, format!("{what} is a table, and this is {}", node.describe()));
             return None;
         };
-        for (i, entry) in entries.iter().enumerate() {
-            if entries[..i].iter().any(|before| before.key == entry.key) {
+        let mut seen = HashSet::new();
+        for entry in entries {
+            if !seen.insert(&entry.key) {
                 self.problem(entry.at, "is given twice").field = Some(entry.key.clone());
             }
         }
@@ -230,13 +243,14 @@ impl Reader<'_> {
             if known.contains(&entry.key.as_str()) || tag == Some(entry.key.as_str()) {
                 continue;
             }
-            let what = match known {
-                [] => "there is no such field; this step takes none".to_string(),
-                [only] => format!("there is no such field; there is only {only}"),
-                _ => format!("there is no such field; there are {}", known.join(", ")),
+            let help = match known {
+                [] => "this step takes none".to_string(),
+                [only] => format!("there is only {only}"),
+                _ => format!("there are {}", known.join(", ")),
             };
-            let problem = self.problem(entry.at, what);
-            problem.field = Some(entry.key.clone());
+            let problem = self.problem(entry.at, "there is no such field");
+            problem.field = Some(entry.key.escape_debug().to_string());
+            problem.help = Some(help);
             problem.nearest = nearest(&entry.key, known.iter().copied()).map(String::from);
         }
     }

@@ -111,11 +111,9 @@ fn case_14_a_chain_selects_once_and_last() {
 #[test]
 fn unknown_steps_are_named_with_what_may_have_happened() {
     let error = refused("[[steps]]\ntype = \"top-k\"\n");
-    let expected =
-        "my.chain:3:8: step 1 (top-k): type: there is no step top-k; there are adaptive_p, chain, dist, dry, greedy";
+    let expected = "my.chain:3:8: step 1 (top-k): type: there is no step top-k (did you mean top_k?); there are adaptive_p, chain, ";
     assert!(error.starts_with(expected), "{error}");
     assert!(error.contains("A step of another crate is there only if the program uses that crate"), "{error}");
-    assert!(error.ends_with("(did you mean top_k?)"), "{error}");
 }
 
 #[test]
@@ -128,8 +126,8 @@ fn every_problem_is_told_with_its_place() {
     assert_eq!(
         lines,
         [
-            "my.chain:2:1: stepps: there is no such field; there are version, seed, steps (did you mean steps?)",
-            "my.chain:5:1: step 1 (top_k): kk: there is no such field; there is only k (did you mean k?)",
+            "my.chain:2:1: stepps: there is no such field (did you mean steps?); there are version, seed, steps",
+            "my.chain:5:1: step 1 (top_k): kk: there is no such field (did you mean k?); there is only k",
             "my.chain:8:5: step 2 (top_p): p: invalid value: string \"high\", expected a number, \"inf\" or \"-inf\"",
             "my.chain:9:12: step 2 (top_p): min_keep: invalid value: integer `-3`, expected u32",
             "my.chain:10:1: step 3: type is missing: the name of the step",
@@ -162,7 +160,7 @@ fn refused_parameters_are_told_with_their_place() {
 fn inner_chains_are_read_to_a_depth() {
     let inner = r#"{"version": 1, "steps": [{"type": "chain", "steps": [{"type": "top_k", "kk": 1}]}]}"#;
     let error = parse(inner, Format::Json).unwrap_err();
-    assert_eq!(error, "my.chain:1:72: step 1.1 (top_k): kk: there is no such field; there is only k (did you mean k?)");
+    assert_eq!(error, "my.chain:1:72: step 1.1 (top_k): kk: there is no such field (did you mean k?); there is only k");
     let missing = parse(r#"{"version": 1, "steps": [{"type": "chain"}]}"#, Format::Json).unwrap_err();
     assert_eq!(missing, "my.chain:1:26: step 1 (chain): steps is missing: the list of steps");
     for (depth, problem) in
@@ -203,6 +201,31 @@ fn texts_of_no_format_are_told_with_their_place() {
         let error = parse(text, format).unwrap_err();
         assert!(error.starts_with(expected), "{text:?}: {error}");
     }
+}
+
+#[test]
+fn numbers_beyond_a_float_and_marks_at_the_start() {
+    let toml = refused("[[steps]]\ntype = \"min_p\"\np = 1e999\n");
+    assert_eq!(toml, "my.chain:4:5: 1e999 is beyond 64 bits");
+    let json = parse(r#"{"version": 1, "steps": [{"type": "min_p", "p": 1e999}]}"#, Format::Json).unwrap_err();
+    assert_eq!(json, "my.chain:1:49: 1e999 is no number of JSON, or beyond 64 bits");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("marked.json");
+    std::fs::write(&path, "\u{feff}{\"version\": 1, \"steps\": [{\"type\": \"dist\"}]}").unwrap();
+    ChainFile::read(&path).unwrap();
+}
+
+/// A file of another kind does not fill the terminal, nor take long.
+#[test]
+fn many_problems_are_told_up_to_a_hundred() {
+    let fields: String = (0..60_000).map(|i| format!("\"x{i}\": 1, ")).collect();
+    let text = format!(r#"{{"version": 1, "steps": [{{{fields}"type": "dist"}}]}}"#);
+    let start = std::time::Instant::now();
+    let error = parse(&text, Format::Json).unwrap_err();
+    assert_eq!(error.lines().count(), 100);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    let odd = parse(r#"{"version": 1, "steps": [{"type": "a\nb"}]}"#, Format::Json).unwrap_err();
+    assert!(odd.contains("there is no step a\\nb"), "{odd}");
 }
 
 #[test]

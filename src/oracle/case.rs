@@ -30,11 +30,32 @@ pub struct Case {
     pub vocab: Option<VocabRef>,
     /// The model's tokens of the texts that the case needs.
     #[serde(default)]
-    pub encode: BTreeMap<String, Vec<u32>>,
+    pub encode: Encodings,
     /// The size of the vocabulary, where there is no file of it.
     pub n_vocab: Option<usize>,
+    /// The grammar, for people.
+    pub grammar: Option<String>,
+    /// What the grammar allows at each draw: a bitset in hexadecimal, bit i % 8 of byte i / 8 for token i.
+    pub masks: Option<Vec<String>>,
+    /// Whether the mask comes before the chain, which then runs once.
+    #[serde(default)]
+    pub grammar_first: bool,
+    /// The tokens of a draft.
+    pub draft: Option<Vec<u32>>,
+    /// Texts that end a repetition for DRY, whose tokens are compared.
+    pub breakers: Option<Vec<String>>,
+    /// A GGUF file, whose parameters and vocabulary are compared.
+    pub gguf: Option<FileRef>,
     /// What the program did.
     pub expect: Expect,
+}
+
+/// A file beside the case file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileRef {
+    /// Its name.
+    pub file: String,
 }
 
 /// A vocabulary file beside the case file.
@@ -43,6 +64,46 @@ pub struct Case {
 pub struct VocabRef {
     /// Its name.
     pub file: String,
+    /// The tokens that are no text.
+    #[serde(default)]
+    pub special: Vec<u32>,
+}
+
+/// Texts with their tokens.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Encodings {
+    /// By text.
+    Texts(BTreeMap<String, Vec<u32>>),
+    /// By the bytes in hexadecimal, where they may not be UTF-8.
+    Bytes(Vec<(String, Vec<u32>)>),
+}
+
+/// The bytes of a text and its tokens.
+type Encoding = (Vec<u8>, Vec<u32>);
+
+impl Default for Encodings {
+    fn default() -> Self {
+        Self::Bytes(Vec::new())
+    }
+}
+
+impl Encodings {
+    /// The bytes with their tokens.
+    pub(super) fn pairs(&self) -> Result<Vec<Encoding>, String> {
+        match self {
+            Self::Texts(texts) => {
+                Ok(texts.iter().map(|(text, tokens)| (text.clone().into_bytes(), tokens.clone())).collect())
+            }
+            Self::Bytes(pairs) => pairs
+                .iter()
+                .map(|(bytes, tokens)| {
+                    let bytes = hex::decode(bytes).map_err(|error| format!("encode: {bytes}: {error}"))?;
+                    Ok((bytes, tokens.clone()))
+                })
+                .collect(),
+        }
+    }
 }
 
 /// Where a case's rows come from.
@@ -52,15 +113,25 @@ pub enum CaseLogits {
     /// A safetensors file beside the case file.
     File(FileRows),
     /// A generator.
-    Synthetic {
-        /// Its parameters.
-        synthetic: Synthetic,
-    },
+    Synthetic(SyntheticRows),
     /// The rows themselves.
-    Values {
-        /// A list a row; `"inf"` and `"-inf"` for infinities.
-        values: Vec<Vec<Logit>>,
-    },
+    Values(ValueRows),
+}
+
+/// Rows of a generator.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyntheticRows {
+    /// Its parameters.
+    pub synthetic: Synthetic,
+}
+
+/// Rows written out.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueRows {
+    /// A list a row; `"inf"` and `"-inf"` for infinities.
+    pub values: Vec<Vec<Logit>>,
 }
 
 /// Rows of a tensor: `rows` from and behind, or `row_ids` one by one.
@@ -102,6 +173,59 @@ pub struct Expect {
     pub settings: Option<Value>,
     /// llama-server's refusal.
     pub error: Option<String>,
+    /// Whether each draw had to be done again under the mask.
+    pub redrawn: Option<Vec<bool>>,
+    /// Tokens drawn one by one after a draft.
+    pub next: Option<Vec<u32>>,
+    /// How many pairs of a head and a tail there are.
+    pub pairs: Option<usize>,
+    /// The digest of these pairs.
+    pub digest: Option<String>,
+    /// Some of these pairs.
+    pub some: Option<Vec<(u32, Vec<u32>)>>,
+    /// A file's vocabulary.
+    pub vocab: Option<ExpectVocab>,
+}
+
+/// A file's vocabulary.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectVocab {
+    /// The bytes of each token as a text of its own.
+    pub pieces_hex: Vec<String>,
+    /// The tokens that end generation.
+    pub eog: Vec<u32>,
+    /// The end of a turn.
+    pub eot: Option<u32>,
+    /// The end of a sequence.
+    pub eos: Option<u32>,
+    /// The tokens that are no text.
+    pub special: Vec<u32>,
+    /// The tokens that are never drawn.
+    pub suppress: Vec<u32>,
+}
+
+impl Expect {
+    /// The keys that are there and that a way of replaying does not look at.
+    pub(super) fn unchecked(&self, checked: &[&str]) -> Option<&'static str> {
+        let there = [
+            ("tokens", self.tokens.is_some()),
+            ("text", self.text.is_some()),
+            ("final", self.final_sets.is_some()),
+            ("steps", self.steps.is_some()),
+            ("logprobs", self.logprobs.is_some()),
+            ("post_sampling_probs", self.post_sampling_probs.is_some()),
+            ("settings", self.settings.is_some()),
+            ("error", self.error.is_some()),
+            ("redrawn", self.redrawn.is_some()),
+            ("next", self.next.is_some()),
+            ("pairs", self.pairs.is_some()),
+            ("digest", self.digest.is_some()),
+            ("some", self.some.is_some()),
+            ("vocab", self.vocab.is_some()),
+        ];
+        there.into_iter().find(|(key, there)| *there && !checked.contains(key)).map(|(key, _)| key)
+    }
 }
 
 /// The candidates after a draw.

@@ -1,21 +1,25 @@
-//! Replaying one case, and saying what differs first.
+//! Replaying one case: which way it goes, and what it needs for it.
+//!
+//! Each way says what it compares; a key that it does not look at fails the case, so that nothing is skipped.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use sampler_steps::{Cand, Ctx, SamplerStep, Vocab};
+use sampler_steps::{Ctx, Vocab};
 use serde_json::Value;
 
-use super::case::{Case, CaseLogits, Probs};
-use super::{Failure, FinalSet, Replayer, StepSet, digest};
+use super::case::{Case, CaseLogits, FileRows};
+use super::draws::Replay;
+use super::tables;
+use super::{Failure, Replayer};
 use crate::chain_file::{ChainFile, Format};
+use crate::logits::LogitsFile;
 use crate::params::Params;
-use crate::probs::{TokenProb, post_sampling_probs, token_probs};
-use crate::sampler::{Draw, NonFinite, Sampler};
+use crate::sampler::Sampler;
 use crate::vocab_file::VocabFile;
 
-/// The rows of a case.
-struct Rows(Vec<Vec<f32>>);
+/// Rows of a case hold so many logits at most, together.
+const MAX_LOGITS: usize = 1 << 26;
 
 impl Replayer {
     /// Replays one case. `dir` is where the files that it names lie.
@@ -23,93 +27,137 @@ impl Replayer {
     /// # Errors
     /// The first thing that differs: which row, which step, which candidate, with bits.
     pub fn replay(&mut self, case: &Case, dir: &Path) -> Result<(), Failure> {
-        let vocab = self.case_vocab(case, dir)?;
-        let mut params = None;
-        if let Some(request) = &case.request {
-            match check_request(case, request, vocab.clone())? {
-                Some(read) => params = Some(read),
-                None => return Ok(()),
-            }
-        }
-        let Some(logits) = &case.logits else {
-            let checked = case.expect.settings.is_some();
-            return if checked { Ok(()) } else { Err("nothing to compare: no logits, settings or error".into()) };
+        let only = |checked: &[&str]| match case.expect.unchecked(checked) {
+            Some(key) => Err(format!("nothing here compares the key {key} of expect")),
+            None => Ok(()),
         };
+        if let Some(file) = &case.gguf {
+            only(&["settings", "vocab"])?;
+            return tables::gguf(case, &dir.join(&file.file));
+        }
+        let vocab = self.case_vocab(case, dir)?;
+        if let Some(breakers) = &case.breakers {
+            only(&["pairs", "digest", "some"])?;
+            return tables::breakers(case, breakers, vocab.ok_or("breakers want a vocabulary")?);
+        }
+        let params = match &case.request {
+            Some(request) if case.expect.error.is_some() => {
+                only(&["error"])?;
+                return check_refusal(case, request, vocab);
+            }
+            Some(request) => Some(read_request(case, request, vocab.clone())?),
+            None => None,
+        };
+        let Some(logits) = &case.logits else {
+            only(&["settings"])?;
+            let compared = params.is_some() && case.expect.settings.is_some();
+            return if compared { Ok(()) } else { Err("nothing to compare: no logits, settings or error".into()) };
+        };
+        let mut checked = vec!["tokens", "text", "final", "steps", "logprobs", "post_sampling_probs"];
+        match (&case.draft, &case.masks) {
+            (Some(_), _) => checked = vec!["tokens", "next"],
+            (None, Some(_)) => checked = vec!["tokens", "text", if case.grammar_first { "tokens" } else { "redrawn" }],
+            (None, None) => {}
+        }
+        if params.is_some() {
+            checked.push("settings");
+        }
+        only(&checked)?;
+
         let rows = self.rows(logits, dir)?;
-        let n_vocab = rows.0.first().map_or(0, Vec::len);
+        let n_vocab = rows.first().map_or(0, Vec::len);
         let sampler = match (params, &case.chain) {
             (Some(params), None) => Sampler::new(params).map_err(|error| error.to_string()),
+            (None, Some(_)) if case.dry_breakers.is_some() => Err("dry_breakers go with a request".to_string()),
             (None, Some(chain)) => chain_sampler(chain, vocab.clone(), n_vocab),
             _ => Err("a case has either a request or a chain".to_string()),
         }?;
-        let mut replay = Replay { case, vocab, text: Vec::new(), n_drawn: 0 };
-        replay.run(sampler, &rows)
+        Replay::new(case, vocab).run(sampler, &rows)
     }
 
     fn case_vocab(&mut self, case: &Case, dir: &Path) -> Result<Option<Arc<dyn Vocab>>, Failure> {
-        let encodings = || case.encode.clone();
+        let encodings = case.encode.pairs()?;
         Ok(match (&case.vocab, case.n_vocab) {
-            (Some(vocab), _) => {
-                let vocab = self.vocab(dir.join(&vocab.file))?;
-                Some(if case.encode.is_empty() {
+            (Some(named), _) => {
+                let vocab = self.vocab(dir.join(&named.file))?;
+                Some(if encodings.is_empty() && named.special.is_empty() {
                     vocab
                 } else {
-                    Arc::new(VocabFile::clone(&vocab).with_encodings(encodings()))
+                    let more = VocabFile::clone(&vocab).with_encodings(encodings);
+                    Arc::new(more.with_control(named.special.iter().copied()))
                 })
             }
-            (None, Some(n_vocab)) => Some(Arc::new(VocabFile::blank(n_vocab).with_encodings(encodings()))),
+            (None, Some(n_vocab)) => Some(Arc::new(VocabFile::blank(n_vocab).with_encodings(encodings))),
             (None, None) => None,
         })
     }
 
-    fn rows(&mut self, logits: &CaseLogits, dir: &Path) -> Result<Rows, Failure> {
-        Ok(Rows(match logits {
-            CaseLogits::Synthetic { synthetic } => (0..synthetic.rows).map(|i| synthetic.row(i)).collect(),
-            CaseLogits::Values { values } => {
-                values.iter().map(|row| row.iter().map(|logit| logit.0).collect()).collect()
+    fn rows(&mut self, logits: &CaseLogits, dir: &Path) -> Result<Vec<Vec<f32>>, Failure> {
+        let rows: Vec<Vec<f32>> = match logits {
+            CaseLogits::Synthetic(rows) => {
+                let synthetic = &rows.synthetic;
+                match synthetic.rows.checked_mul(synthetic.n_vocab) {
+                    Some(n) if n <= MAX_LOGITS => {}
+                    _ => return Err(format!("{} rows of {} logits are too many", synthetic.rows, synthetic.n_vocab)),
+                }
+                (0..synthetic.rows).map(|i| synthetic.row(i)).collect()
+            }
+            CaseLogits::Values(rows) => {
+                rows.values.iter().map(|row| row.iter().map(|logit| logit.0).collect()).collect()
             }
             CaseLogits::File(rows) => {
                 let file = self.logits(dir.join(&rows.file), &rows.tensor)?;
-                let ids = match (&rows.rows, &rows.row_ids) {
-                    (Some([from, to]), None) => (*from..*to).collect(),
-                    (None, Some(ids)) => ids.clone(),
-                    _ => return Err("logits of a file have either rows or row_ids".into()),
-                };
-                ids.iter()
-                    .map(|&i| {
-                        let mut row = Vec::new();
-                        file.row(i, &mut row).map(|()| row)
-                    })
-                    .collect::<Option<_>>()
-                    .ok_or_else(|| format!("{} has no such rows", rows.file))?
+                file_rows(rows, &file)?
             }
-        }))
+        };
+        if rows.is_empty() { Err("the case has no rows".into()) } else { Ok(rows) }
     }
 }
 
-/// Reads the request and compares its settings or its refusal. None where it was to be refused, and was.
-fn check_request(case: &Case, request: &Value, vocab: Option<Arc<dyn Vocab>>) -> Result<Option<Params>, Failure> {
-    let base = Params { vocab, dry_breakers: case.dry_breakers.clone(), ..Params::default() };
-    let read = Params::from_request(request, &base, None)
-        .map_err(|error| error.to_string())
-        .and_then(|(params, _)| crate::llama_server_chain(&params).map(|_| params).map_err(|error| error.to_string()));
-    match (read, &case.expect.error) {
-        (Ok(mut params), None) => {
-            if case.dry_breakers.is_some() {
-                params.dry_breakers.clone_from(&case.dry_breakers);
-            }
-            check_settings(case, &params)?;
-            Ok(Some(params))
-        }
-        (Err(error), Some(expected)) if error == *expected => Ok(None),
-        (Err(error), Some(expected)) => Err(format!("refused with \"{error}\", expected \"{expected}\"")),
-        (Err(error), None) => Err(format!("refused: {error}")),
-        (Ok(_), Some(expected)) => Err(format!("accepted, expected the refusal \"{expected}\"")),
+fn file_rows(rows: &FileRows, file: &LogitsFile) -> Result<Vec<Vec<f32>>, Failure> {
+    let beyond = || format!("{} has {} rows, and others are asked for", rows.file, file.n_rows());
+    let ids: Vec<usize> = match (&rows.rows, &rows.row_ids) {
+        (Some([from, to]), None) if *to <= file.n_rows() => (*from..*to).collect(),
+        (Some(_), None) => return Err(beyond()),
+        (None, Some(ids)) => ids.clone(),
+        _ => return Err("logits of a file have either rows or row_ids".into()),
+    };
+    let read = |i: usize| {
+        let mut row = Vec::new();
+        file.row(i, &mut row).map(|()| row)
+    };
+    ids.into_iter().map(read).collect::<Option<_>>().ok_or_else(beyond)
+}
+
+/// Reads a request as llama-server would, up to the chain that it builds.
+fn build(case: &Case, request: &Value, vocab: Option<Arc<dyn Vocab>>) -> Result<Params, String> {
+    let base = Params { vocab, ..Params::default() };
+    let (mut params, _) = Params::from_request(request, &base, None).map_err(|error| error.to_string())?;
+    params.dry_breakers.clone_from(&case.dry_breakers);
+    crate::llama_server_chain(&params).map_err(|error| error.to_string())?;
+    Ok(params)
+}
+
+fn check_refusal(case: &Case, request: &Value, vocab: Option<Arc<dyn Vocab>>) -> Result<(), Failure> {
+    let expected = case.expect.error.as_deref().unwrap_or_default();
+    match build(case, request, vocab) {
+        Err(error) if error == expected => Ok(()),
+        Err(error) => Err(format!("refused with \"{error}\", expected \"{expected}\"")),
+        Ok(_) => Err(format!("accepted, expected the refusal \"{expected}\"")),
     }
 }
 
-fn check_settings(case: &Case, params: &Params) -> Result<(), Failure> {
-    let Some(Value::Object(expected)) = &case.expect.settings else { return Ok(()) };
+fn read_request(case: &Case, request: &Value, vocab: Option<Arc<dyn Vocab>>) -> Result<Params, Failure> {
+    let params = build(case, request, vocab).map_err(|error| format!("refused: {error}"))?;
+    if let Some(expected) = &case.expect.settings {
+        check_settings(expected, &params)?;
+    }
+    Ok(params)
+}
+
+/// Compares what llama-server reports as its settings.
+pub(super) fn check_settings(expected: &Value, params: &Params) -> Result<(), Failure> {
+    let Value::Object(expected) = expected else { return Err("settings is no object".into()) };
     let found = params.to_request();
     for (key, expected) in expected {
         let found = found.get(key).unwrap_or(&Value::Null);
@@ -147,197 +195,4 @@ fn chain_sampler(chain: &Value, vocab: Option<Arc<dyn Vocab>>, n_vocab: usize) -
         }
     })
     .map_err(|error| error.to_string())
-}
-
-/// The comparison of one case, row by row.
-struct Replay<'c> {
-    case: &'c Case,
-    vocab: Option<Arc<dyn Vocab>>,
-    text: Vec<u8>,
-    n_drawn: usize,
-}
-
-impl Replay<'_> {
-    fn run(&mut self, sampler: Sampler, rows: &Rows) -> Result<(), Failure> {
-        let expect = &self.case.expect;
-        // llama.cpp runs its chain whatever the row holds.
-        let mut sampler = sampler.with_non_finite(NonFinite::LikeLlamaCpp);
-        for &token in &self.case.prompt {
-            sampler.accept_prompt(token).map_err(|error| format!("prompt: {error}"))?;
-        }
-        let tokens = expect.tokens.as_ref().ok_or("nothing to compare: expect has no tokens")?;
-        let recorded = [
-            Some(tokens.len()),
-            expect.final_sets.as_ref().map(Vec::len),
-            expect.steps.as_ref().map(Vec::len),
-            expect.logprobs.as_ref().map(Vec::len),
-            expect.post_sampling_probs.as_ref().map(Vec::len),
-        ];
-        if let Some(other) = recorded.into_iter().flatten().find(|&n| n != rows.0.len()) {
-            return Err(format!("{other} results for {} rows", rows.0.len()));
-        }
-        for (i, row) in rows.0.iter().enumerate() {
-            let token = self.row(&mut sampler, i, row, tokens[i]).map_err(|what| format!("row {i}: {what}"))?;
-            sampler.accept(token).map_err(|error| format!("row {i}: {error}"))?;
-            self.n_drawn += 1;
-            if let Some(vocab) = self.vocab.as_ref().filter(|vocab| !vocab.is_eog(token)) {
-                self.text.extend_from_slice(vocab.piece(token));
-            }
-        }
-        self.check_text()
-    }
-
-    fn row(&self, sampler: &mut Sampler, i: usize, row: &[f32], token: u32) -> Result<u32, Failure> {
-        let expect = &self.case.expect;
-        let steps = expect.steps.as_ref().map(|steps| steps[i].as_slice());
-        if let Some(steps) = steps.filter(|steps| steps.len() != sampler.chain().len()) {
-            return Err(format!("the chain has {} steps, expected {}", sampler.chain().len(), steps.len()));
-        }
-        let mut failure = None;
-        let drawn = sampler.draw_seen(row, |s, step, cands| {
-            if let (None, Some(expected)) = (&failure, steps.map(|steps| &steps[s])) {
-                let found = StepSet {
-                    step: run_time_name(step),
-                    size: cands.len(),
-                    sorted: cands.is_sorted(),
-                    digest: digest(cands.as_slice(), false),
-                };
-                failure = differs(&found, expected, cands.as_slice()).map(|what| format!("step {}: {what}", s + 1));
-            }
-        });
-        let mut draw = drawn.map_err(|error| error.to_string())?;
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
-        if draw.token() != token {
-            return Err(other_token(&mut draw, token));
-        }
-        if let Some(expected) = expect.final_sets.as_ref().map(|sets| &sets[i]) {
-            check_final(&mut draw, expected)?;
-        }
-        if let Some(expected) = expect.logprobs.as_ref().map(|probs| &probs[i]) {
-            let found = token_probs(row, expected.top.len(), token).ok_or("the token is beyond the row")?;
-            check_probs("logprobs", expected, expected.logprob, &found.token, &found.top, |prob| prob.logprob)?;
-        }
-        if let Some(expected) = expect.post_sampling_probs.as_ref().map(|probs| &probs[i]) {
-            let found = post_sampling_probs(&mut draw, N_PROBS);
-            check_probs("post_sampling_probs", expected, expected.prob, &found.token, &found.top, |prob| prob.prob)?;
-        }
-        Ok(token)
-    }
-
-    /// llama-server's text leaves out what ends inside a character.
-    fn check_text(&self) -> Result<(), Failure> {
-        let Some(expected) = &self.case.expect.text else { return Ok(()) };
-        if self.vocab.is_none() {
-            return Err("a text is expected, and there is no vocabulary".into());
-        }
-        let whole = match std::str::from_utf8(&self.text) {
-            Err(error) if error.error_len().is_none() => &self.text[..error.valid_up_to()],
-            _ => &self.text[..],
-        };
-        if whole == expected.as_bytes() {
-            return Ok(());
-        }
-        Err(format!("the text is \"{}\", expected \"{}\"", whole.escape_ascii(), expected.escape_default()))
-    }
-}
-
-/// How many probabilities the recorders ask llama-server for.
-const N_PROBS: usize = 8;
-
-fn run_time_name(step: &dyn SamplerStep) -> String {
-    let name = match step.typetag_name() {
-        "typ_p" => "typical".to_string(),
-        "temperature" => "temp".to_string(),
-        other => other.replace('_', "-"),
-    };
-    if step.is_off() && name != "chain" { format!("?{name}") } else { name }
-}
-
-fn differs(found: &StepSet, expected: &StepSet, cands: &[Cand]) -> Option<String> {
-    let same_name = found.step == expected.step || expected.step.strip_suffix("-ext") == Some(&found.step);
-    if same_name && (found.size, found.sorted, &found.digest) == (expected.size, expected.sorted, &expected.digest) {
-        return None;
-    }
-    Some(format!(
-        "found {} of {} candidates, sorted {}, digest {}; expected {} of {}, sorted {}, digest {}; {}",
-        found.step,
-        found.size,
-        found.sorted,
-        found.digest,
-        expected.step,
-        expected.size,
-        expected.sorted,
-        expected.digest,
-        head(cands)
-    ))
-}
-
-fn check_final(draw: &mut Draw<'_>, expected: &FinalSet) -> Result<(), Failure> {
-    let found = FinalSet {
-        size: draw.candidates().len(),
-        sorted: draw.is_sorted(),
-        selected: draw.selected_index(),
-        digest: digest(draw.candidates(), true),
-    };
-    if found == *expected {
-        return Ok(());
-    }
-    Err(format!("after the chain: found {found:?}, expected {expected:?}; {}", head(draw.candidates())))
-}
-
-fn other_token(draw: &mut Draw<'_>, token: u32) -> Failure {
-    let drawn = draw.selected();
-    let place = draw.selected_index();
-    let expected = match draw.candidates().iter().enumerate().find(|(_, cand)| cand.id == token) {
-        Some((at, cand)) => format!("{} at place {at}", bits(cand)),
-        None => format!("token {token}, which is no candidate any more"),
-    };
-    format!("drew {} at place {place}, expected {expected}", bits(&drawn))
-}
-
-fn check_probs(
-    key: &str,
-    expected: &Probs,
-    of_token: Option<f64>,
-    token: &TokenProb,
-    top: &[TokenProb],
-    value: impl Fn(&TokenProb) -> f32,
-) -> Result<(), Failure> {
-    let of_token = of_token.ok_or_else(|| format!("{key}: the token's own is missing"))?;
-    if top.len() != expected.top.len() {
-        return Err(format!("{key}: {} tokens, expected {}", top.len(), expected.top.len()));
-    }
-    let wanted = std::iter::once((expected.id, of_token)).chain(expected.top.iter().copied());
-    for (i, (found, (id, wanted))) in std::iter::once(token).chain(top).zip(wanted).enumerate() {
-        let (found_value, wanted) = (value(found), wanted as f32);
-        if (found.id, found_value.to_bits()) != (id, wanted.to_bits()) {
-            let place = if i == 0 { "the token".to_string() } else { format!("place {i}") };
-            return Err(format!(
-                "{key}: {place} is {} with {found_value} ({:#010x}), expected {id} with {wanted} ({:#010x})",
-                found.id,
-                found_value.to_bits(),
-                wanted.to_bits()
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// A candidate with the bits of its floats.
-fn bits(cand: &Cand) -> String {
-    format!(
-        "token {} (logit {} {:#010x}, p {} {:#010x})",
-        cand.id,
-        cand.logit,
-        cand.logit.to_bits(),
-        cand.p,
-        cand.p.to_bits()
-    )
-}
-
-fn head(cands: &[Cand]) -> String {
-    let shown: Vec<String> = cands.iter().take(3).map(bits).collect();
-    format!("its first candidates: {}", shown.join(", "))
 }

@@ -1,37 +1,83 @@
 use std::error::Error;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sampler_chain::{ChainFile, DEFAULT_SEED, SamplerStep};
+use sampler_chain::{ChainFile, DEFAULT_SEED, FileError, Params, SamplerStep, llama_server_chain};
 
-/// Read a chain file and print the chain as it will run, or everything that is wrong with it.
+use crate::request;
+
+/// Read a chain file or a request, and print the chain as it will run, or everything that is wrong with it.
 ///
-/// Every error names the file, line and column, the step, the field, and the known name that was most likely meant.
+/// Every error of a file names the file, line and column, the step, the field, and the known name that was most likely
+/// meant. Of a request every field is told: whether it is used, clamped, read under another name, without effect, unknown.
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Args {
     /// A chain file, TOML or JSON.
-    file: PathBuf,
+    #[arg(group = "what")]
+    file: Option<PathBuf>,
+    /// A llama-server request body: a file, or the JSON itself.
+    #[arg(long, value_name = "FILE-OR-JSON", group = "what")]
+    request: Option<String>,
 }
 
-pub fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
-    let file = match ChainFile::read(&args.file) {
-        Ok(file) => file,
+pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+    match (&args.file, &args.request) {
+        (Some(file), _) => check_file(file, out),
+        (None, Some(given)) => check_request(given, out),
+        (None, None) => unreachable!("clap wants one of the two"),
+    }
+}
+
+fn check_file(file: &Path, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+    match ChainFile::read(file) {
+        Ok(file) => {
+            print_seed(file.seed.unwrap_or(DEFAULT_SEED), out)?;
+            print_steps(file.chain.steps(), "", out)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            let FileError { problems, .. } = &error;
+            let n = problems.len();
+            eprintln!("{error}\n{n} error{}", if n == 1 { "" } else { "s" });
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn check_request(given: &str, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+    let (params, report) = match request::read(given, &Params::default()) {
+        Ok(read) => read,
         Err(error) => {
             eprintln!("{error}");
-            let n = error.problems.len();
-            eprintln!("{n} error{}", if n == 1 { "" } else { "s" });
             return Ok(ExitCode::FAILURE);
         }
     };
-    match file.seed {
-        None | Some(DEFAULT_SEED) => println!("seed: random"),
-        Some(seed) => println!("seed: {seed}"),
+    for note in &report.notes {
+        writeln!(out, "{note}")?;
     }
-    print_steps(file.chain.steps(), "");
-    Ok(ExitCode::SUCCESS)
+    print_seed(params.seed, out)?;
+    match llama_server_chain(&params) {
+        Ok(chain) => {
+            print_steps(chain.steps(), "", out)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            Ok(ExitCode::FAILURE)
+        }
+    }
 }
 
-fn print_steps(steps: &[Box<dyn SamplerStep>], outer: &str) {
+fn print_seed(seed: u32, out: &mut impl Write) -> io::Result<()> {
+    match seed {
+        DEFAULT_SEED => writeln!(out, "seed: random"),
+        seed => writeln!(out, "seed: {seed}"),
+    }
+}
+
+fn print_steps(steps: &[Box<dyn SamplerStep>], outer: &str, out: &mut impl Write) -> io::Result<()> {
     for (i, step) in steps.iter().enumerate() {
         let index = format!("{outer}{}", i + 1);
         let name = step.typetag_name();
@@ -42,12 +88,13 @@ fn print_steps(steps: &[Box<dyn SamplerStep>], outer: &str) {
             (false, false) => "",
         };
         let parameters = if inner.is_empty() { parameters(step.as_ref()) } else { String::new() };
-        println!("{index:>4}  {name}{parameters}{note}");
-        print_steps(inner, &format!("{index}."));
+        writeln!(out, "{index:>4}  {name}{parameters}{note}")?;
+        print_steps(inner, &format!("{index}."), out)?;
     }
+    Ok(())
 }
 
-/// ` k = 40`, from the step's own serialisation.
+/// `  k = 40`, from the step's own serialisation.
 fn parameters(step: &dyn SamplerStep) -> String {
     let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(step) else { return String::new() };
     let shown: Vec<String> =

@@ -1,9 +1,13 @@
 //! The program: a file a subcommand.
 
 mod check;
+mod flags;
+mod request;
 mod sample;
 mod verify;
 
+use std::error::Error;
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -11,7 +15,7 @@ use clap::{Parser, Subcommand};
 /// llama.cpp's sampling chain: draw tokens from logits, check chains, prove that both are exact.
 ///
 /// A chain is a list of steps (top_k, min_p, temperature, …) that ends with one that picks the token. It stands in a TOML or
-/// JSON file, or is built from a llama-server request.
+/// JSON file, or is built from a llama-server request or a model file's values.
 #[derive(Parser)]
 #[command(name = "sampler-chain", version)]
 struct Args {
@@ -21,19 +25,30 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    Sample(sample::Args),
+    Sample(Box<sample::Args>),
     Check(check::Args),
     Verify(verify::Args),
 }
 
 fn main() -> ExitCode {
+    let mut out = BufWriter::new(io::stdout().lock());
     let done = match Args::parse().command {
-        Command::Sample(args) => sample::run(&args),
-        Command::Check(args) => check::run(&args),
-        Command::Verify(args) => verify::run(&args),
+        Command::Sample(args) => sample::run(&args, &mut out),
+        Command::Check(args) => check::run(&args, &mut out),
+        Command::Verify(args) => verify::run(&args, &mut out),
     };
+    let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));
     done.unwrap_or_else(|error| {
+        if is_broken_pipe(error.as_ref()) {
+            // Whoever read has seen enough.
+            return ExitCode::SUCCESS;
+        }
+        let _ = out.flush();
         eprintln!("error: {error}");
         ExitCode::from(2)
     })
+}
+
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -1,4 +1,5 @@
 use std::error::Error;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -19,21 +20,28 @@ pub struct Args {
     quiet: bool,
 }
 
-pub fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
+pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
     let mut replayer = Replayer::default();
     let (mut passed, mut failed) = (0u64, 0u64);
+    let mut written = Ok(());
     for file in &args.files {
-        replayer.replay_file(file, |outcome| match outcome.failure {
-            None => passed += 1,
-            Some(failure) => {
-                failed += 1;
-                if !args.quiet {
-                    println!("{}: {}: {failure}", file.display(), outcome.name);
-                }
+        let mut fail = |what: String| {
+            failed += 1;
+            if !args.quiet && written.is_ok() {
+                written = writeln!(out, "{what}");
             }
-        })?;
+        };
+        let read = replayer.replay_file(file, |outcome| match outcome.failure {
+            None => passed += 1,
+            Some(failure) => fail(format!("{}: {}: {failure}", file.display(), outcome.name)),
+        });
+        if let Err(error) = read {
+            // A file that cannot be read is a failure like any other, and the others still count.
+            fail(error.to_string());
+        }
     }
-    println!("{passed} passed, {failed} failed");
+    written?;
+    writeln!(out, "{passed} passed, {failed} failed")?;
     // A file without a case proves nothing.
     Ok(if failed > 0 || passed == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

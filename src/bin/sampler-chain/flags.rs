@@ -1,0 +1,169 @@
+//! llama.cpp's sampling flags, by its names. They lie over a model's values and under a request.
+
+use sampler_chain::{Layer, Params, Report};
+use serde_json::{Map, Value, json};
+
+/// The sampling flags of llama.cpp.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Sampling, by llama.cpp's names (over the model's values, under a request)")]
+pub struct Flags {
+    /// The steps in their order, with ; between: "top_k;temperature"
+    #[arg(long, value_name = "NAMES")]
+    samplers: Option<String>,
+    /// The steps in their order, a letter each: "kt"
+    #[arg(long, alias = "sampling-seq", value_name = "LETTERS")]
+    sampler_seq: Option<String>,
+    /// The seed; -1 is random
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
+    seed: Option<i64>,
+    /// Ban the tokens that end generation
+    #[arg(long)]
+    ignore_eos: bool,
+    /// The temperature; 0 is greedy
+    #[arg(long, alias = "temperature", value_name = "N", allow_negative_numbers = true)]
+    temp: Option<f64>,
+    /// How many candidates top-k keeps; 0 is all
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    top_k: Option<i64>,
+    /// The probability that top-p keeps; 1 is all
+    #[arg(long, value_name = "N")]
+    top_p: Option<f64>,
+    /// The share of the largest probability that min-p asks for; 0 is off
+    #[arg(long, value_name = "N")]
+    min_p: Option<f64>,
+    /// The standard deviations of top-n-sigma; below 0 is off
+    #[arg(long, alias = "top-nsigma", value_name = "N", allow_negative_numbers = true)]
+    top_n_sigma: Option<f64>,
+    /// The chance of XTC; 0 is off
+    #[arg(long, value_name = "N")]
+    xtc_probability: Option<f64>,
+    /// The threshold of XTC; above 0.5 is off
+    #[arg(long, value_name = "N")]
+    xtc_threshold: Option<f64>,
+    /// The probability that typical-p keeps; 1 is all
+    #[arg(long, alias = "typical-p", value_name = "N")]
+    typical: Option<f64>,
+    /// The window of the penalties in tokens; 0 is off
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    repeat_last_n: Option<i64>,
+    /// The repetition penalty; 1 is neutral
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    repeat_penalty: Option<f64>,
+    /// The penalty for a token that occurs
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    presence_penalty: Option<f64>,
+    /// The penalty for each time that a token occurs
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    frequency_penalty: Option<f64>,
+    /// The multiplier of DRY; 0 is off
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    dry_multiplier: Option<f64>,
+    /// The base of DRY
+    #[arg(long, value_name = "N")]
+    dry_base: Option<f64>,
+    /// The length of repetition that DRY lets pass
+    #[arg(long, value_name = "N")]
+    dry_allowed_length: Option<i64>,
+    /// The window of DRY in tokens; 0 is off
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    dry_penalty_last_n: Option<i64>,
+    /// A text that ends a repetition; may be given several times; "none" for none
+    #[arg(long, value_name = "TEXT")]
+    dry_sequence_breaker: Vec<String>,
+    /// The target probability of adaptive-p; below 0 is off
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    adaptive_target: Option<f64>,
+    /// The decay of adaptive-p
+    #[arg(long, value_name = "N")]
+    adaptive_decay: Option<f64>,
+    /// The range of the dynamic temperature; 0 is off
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    dynatemp_range: Option<f64>,
+    /// The exponent of the dynamic temperature
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    dynatemp_exp: Option<f64>,
+    /// 0, 1 or 2
+    #[arg(long, value_name = "N")]
+    mirostat: Option<i64>,
+    /// Mirostat's learning rate (eta)
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    mirostat_lr: Option<f64>,
+    /// Mirostat's target surprise (tau)
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    mirostat_ent: Option<f64>,
+    /// A token and what is added to its logit: 15043+1 or 15043-1; may be given several times
+    #[arg(short, long, value_name = "TOKEN_ID(+/-)BIAS", value_parser = parse_bias)]
+    logit_bias: Vec<(u32, f64)>,
+}
+
+fn parse_bias(text: &str) -> Result<(u32, f64), String> {
+    let wrong = || format!("\"{text}\" is no bias; 15043+1 and 15043-1 are");
+    let at = text.find(['+', '-']).ok_or_else(wrong)?;
+    let (id, bias) = (text[..at].parse().map_err(|_| wrong())?, text[at + 1..].parse::<f64>().map_err(|_| wrong())?);
+    Ok((id, if text.as_bytes()[at] == b'-' { -bias } else { bias }))
+}
+
+impl Flags {
+    /// Puts what was given over a base.
+    pub fn over(&self, base: &Params) -> Result<(Params, Report), String> {
+        let (mut params, report) =
+            Params::from_layer(&self.body(), base, None, Layer::Preset).map_err(|error| error.to_string())?;
+        // A request cannot say "none"; the flag can.
+        if self.dry_sequence_breaker.iter().any(|text| text == "none") {
+            let after = self.dry_sequence_breaker.iter().rposition(|text| text == "none").unwrap_or_default();
+            params.dry_sequence_breakers = self.dry_sequence_breaker[after + 1..].to_vec();
+        }
+        Ok((params, report))
+    }
+
+    /// The flags as a request body.
+    fn body(&self) -> Value {
+        let ints = [
+            ("seed", self.seed),
+            ("top_k", self.top_k),
+            ("repeat_last_n", self.repeat_last_n),
+            ("dry_allowed_length", self.dry_allowed_length),
+            ("dry_penalty_last_n", self.dry_penalty_last_n),
+            ("mirostat", self.mirostat),
+        ];
+        let floats = [
+            ("temperature", self.temp),
+            ("top_p", self.top_p),
+            ("min_p", self.min_p),
+            ("top_n_sigma", self.top_n_sigma),
+            ("xtc_probability", self.xtc_probability),
+            ("xtc_threshold", self.xtc_threshold),
+            ("typical_p", self.typical),
+            ("repeat_penalty", self.repeat_penalty),
+            ("presence_penalty", self.presence_penalty),
+            ("frequency_penalty", self.frequency_penalty),
+            ("dry_multiplier", self.dry_multiplier),
+            ("dry_base", self.dry_base),
+            ("adaptive_target", self.adaptive_target),
+            ("adaptive_decay", self.adaptive_decay),
+            ("dynatemp_range", self.dynatemp_range),
+            ("dynatemp_exponent", self.dynatemp_exp),
+            ("mirostat_eta", self.mirostat_lr),
+            ("mirostat_tau", self.mirostat_ent),
+        ];
+        let mut body = Map::new();
+        body.extend(ints.into_iter().filter_map(|(key, value)| Some((key.to_string(), json!(value?)))));
+        body.extend(floats.into_iter().filter_map(|(key, value)| Some((key.to_string(), json!(value?)))));
+        if let Some(names) = &self.samplers {
+            body.insert("samplers".into(), names.split(';').collect());
+        }
+        if let Some(letters) = &self.sampler_seq {
+            body.insert("samplers".into(), json!(letters));
+        }
+        if !self.logit_bias.is_empty() {
+            body.insert("logit_bias".into(), json!(self.logit_bias));
+        }
+        if self.ignore_eos {
+            body.insert("ignore_eos".into(), json!(true));
+        }
+        if !self.dry_sequence_breaker.is_empty() {
+            body.insert("dry_sequence_breakers".into(), json!(self.dry_sequence_breaker));
+        }
+        Value::Object(body)
+    }
+}
