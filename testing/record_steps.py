@@ -14,6 +14,7 @@ import pathlib
 
 import oracle_lib as oracle
 from cases import Cases, chains, steps, user_cases
+from libllama import Libllama
 
 
 def main():
@@ -26,7 +27,7 @@ def main():
     for describe in (*steps.ALL, chains.chains, user_cases.user_cases):
         describe(cases)
 
-    llama = oracle.Libllama(arguments.libllama)
+    llama = Libllama(arguments.libllama)
     head = oracle.head("libllama, through its C API", "testing/record_steps.py")
     total = 0
     for file, described in cases.by_file.items():

@@ -1,6 +1,7 @@
 """What the step recorder asks libllama: chains, rows of logits and prompts, each with a name.
 
-`steps` has every step alone, `chains` the steps together, `user_cases` what users of samplers ran into.
+`steps` has every step alone, `chains` the steps together, `user_cases` what users of samplers ran into, `vocab_steps` the
+steps that look into a vocabulary. `requests` and `grammars` are what other recorders ask llama-server.
 """
 
 import random
@@ -38,13 +39,14 @@ class Cases:
     """Collects cases. The seeds of the logits and of the chain come from the name, unless they are given."""
 
     def __init__(self):
+        self.vocab = None  # the value of that key in the cases that want one
         self.by_file = {}
         self.names = set()
 
     def synthetic(self, name, kind, n_vocab, rows):
         return {"synthetic": {"kind": kind, "seed": oracle.seed_of("logits " + name), "n_vocab": n_vocab, "rows": rows}}
 
-    def add(self, name, logits, *steps, prompt=(), seed=None):
+    def add(self, name, logits, *steps, prompt=(), seed=None, vocab=True):
         """`logits` is the value of that key, or (kind, n_vocab, rows) for synthetic ones."""
         if name in self.names:
             raise ValueError(f"two cases are called {name}")
@@ -57,6 +59,7 @@ class Cases:
             "name": name,
             "source": "libllama b11192",
             "logits": logits,
+            **({"vocab": self.vocab} if self.vocab and vocab else {}),
             "prompt": list(prompt),
             "chain": {"seed": seed, "steps": list(steps)},
         })
