@@ -87,10 +87,7 @@ fn ids_beyond_the_vocabulary() {
     assert_eq!(refused(bias), "step 1 (logit_bias): bias: token 4 is beyond the vocabulary of 4 tokens");
     let dry = Dry::new(0.8, 1.75, 2, 64).with_breaker_tokens([vec![0, 9]]);
     let nested = Chain::new().with(Chain::new().with(dry)).with(Dist::default());
-    assert_eq!(
-        refused(nested),
-        "step 1 (chain): step 1 (dry): breaker_tokens: token 9 is beyond the vocabulary of 4 tokens"
-    );
+    assert_eq!(refused(nested), "step 1.1 (dry): breaker_tokens: token 9 is beyond the vocabulary of 4 tokens");
 
     let mut sampler = Sampler::from_chain(Chain::new().with(Dist::default()), Ctx::new(1).with_n_vocab(4)).unwrap();
     assert_eq!(sampler.accept_prompt(4), Err(SampleError::TokenBeyondVocab { token: 4, n_vocab: 4 }));
@@ -112,6 +109,21 @@ fn a_chain_that_ends_in_nan() {
         Chain::new().with(LogitBias::new([(0, f32::NEG_INFINITY), (1, f32::NEG_INFINITY)])).with(Dist::default());
     let error = Sampler::from_chain(banned, Ctx::new(1)).unwrap().sample(&[1.0, 2.0]).unwrap_err().to_string();
     assert_eq!(error, "the probability of the selected token 1 is not a number: the chain made -inf of its logit");
+    let all = LogitBias::new([(0, f32::NEG_INFINITY), (1, f32::NEG_INFINITY)]);
+    let mut greedy = Sampler::from_chain(Chain::new().with(all).with(Greedy {}), Ctx::new(1)).unwrap();
+    let error = greedy.sample(&[1.0, 2.0]).unwrap_err().to_string();
+    assert_eq!(error, "the chain selected token 0, whose logit is -infinity: it left nothing that can be drawn");
+}
+
+/// A request's ids beyond the vocabulary are passed over as in llama-server, and reported, with a vocabulary or its size.
+#[test]
+fn ids_of_a_request_beyond_the_vocabulary() {
+    let base = Params { n_vocab: Some(4), ..Params::default() };
+    let body = serde_json::json!({"logit_bias": [[3, 1], [4, 1]]});
+    let (params, report) = Params::from_request(&body, &base, None).unwrap();
+    assert_eq!(params.logit_bias, [(3, 1.0)]);
+    let notes: Vec<String> = report.surprises().map(|note| note.to_string()).collect();
+    assert_eq!(notes, ["logit_bias: [4,1] is dropped"]);
 }
 
 /// Steps that select nothing or drop everything are found by the sampler around them.
@@ -218,6 +230,14 @@ fn vocabulary_files_that_are_wrong() {
         "vocab.json: token 1 is beyond the vocabulary of 1 tokens"
     );
     assert_eq!(error("{}"), "vocab.json: missing field `pieces_hex` at line 1 column 2");
+    let wanted = "expected an object with pieces_hex, eog, eot, eos and encode at line 1 column 1";
+    assert_eq!(error("5"), format!("vocab.json: invalid type: integer `5`, {wanted}"));
+    assert!(
+        error(r#"{"pieces_hex": [], "eogs": []}"#).starts_with("vocab.json: unknown field `eogs`, expected one of")
+    );
+    let path = write(dir.path(), "vocab.bin.gz", b"no gzip");
+    let error = VocabFile::read(&path).unwrap_err().to_string();
+    assert!(error.contains("vocab.bin.gz: ") && !error.ends_with("vocab.bin.gz: "), "{error}");
 }
 
 /// A breaker that a vocabulary cannot encode is an error that names the step and the text.

@@ -95,8 +95,9 @@ fn every_example_in_a_steps_docs_is_a_step() {
 #[test]
 fn every_chain_in_the_pages_is_one() {
     let mut n_chains = 0;
-    for page in ["README.md", "docs/chain-files.md", "docs/adding-a-step.md", "docs/fidelity.md", "docs/steps.md"] {
-        let text = read(page);
+    let pages = ["adding-a-step", "chain-files", "constrained", "fidelity", "gguf", "requests", "steps"];
+    for page in pages.map(|page| format!("docs/{page}.md")).into_iter().chain(["README.md".into()]) {
+        let text = read(&page);
         let mut blocks = text.split("```");
         blocks.next();
         for block in blocks.step_by(2) {
@@ -110,11 +111,24 @@ fn every_chain_in_the_pages_is_one() {
             if content.contains("biggest_gap") {
                 continue;
             }
-            ChainFile::parse(content, format, Path::new(page)).unwrap_or_else(|error| panic!("{error}"));
+            ChainFile::parse(content, format, Path::new(&page)).unwrap_or_else(|error| panic!("{error}"));
             n_chains += 1;
         }
     }
     assert!(n_chains >= 3, "{n_chains}");
+}
+
+/// The guide's step is the example's, line by line.
+#[test]
+fn the_guide_builds_the_example() {
+    let (guide, example) = (read("docs/adding-a-step.md"), read("examples/biggest_gap/lib.rs"));
+    let blocks = guide.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut n_lines = 0;
+    for line in blocks.take(2).flat_map(str::lines).filter(|line| !line.trim().is_empty()) {
+        assert!(example.contains(line), "the guide says {line:?}, and the example does not");
+        n_lines += 1;
+    }
+    assert!(n_lines >= 30, "{n_lines} lines");
 }
 
 /// `core` knows no step, a step knows no other step, and `samplers` knows nothing of `src`.

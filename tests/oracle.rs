@@ -29,27 +29,38 @@ fn replay(names: impl Fn(&str) -> bool) -> usize {
     passed
 }
 
-#[test]
-fn every_step_alone_and_in_chains() {
-    assert!(replay(|name| name.starts_with("steps-")) >= 400);
+/// Each file of cases has its test here, with at least so many cases.
+macro_rules! gates {
+    ($($name:ident: $file:literal, $at_least:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let passed = replay(|name| name.starts_with($file));
+                assert!(passed >= $at_least, "{passed} cases");
+            }
+        )*
+
+        const GATED: &[&str] = &[$($file),*];
+    };
 }
 
-#[test]
-fn every_sampling_field_over_a_small_vocabulary() {
-    assert!(replay(|name| name == "small.jsonl") >= 60);
-}
-
-#[test]
-fn whole_requests_over_smollm2() {
-    assert!(replay(|name| name == "smollm2.jsonl") >= 6);
+gates! {
+    every_step_alone_and_in_chains: "steps-", 830;
+    every_sampling_field_over_a_small_vocabulary: "small.jsonl", 60;
+    whole_requests_over_smollm2: "smollm2.jsonl", 6;
+    request_bodies: "requests.jsonl", 180;
+    redraws_under_a_grammar: "redraws.jsonl", 25;
+    drafts: "drafts.jsonl", 20;
+    dry_breakers_over_two_vocabularies: "dry_breakers.jsonl", 28;
+    gguf_files: "gguf.jsonl", 50;
 }
 
 #[test]
 fn no_file_of_cases_is_left_out() {
-    let covered = |name: &str| name.starts_with("steps-") || ["small.jsonl", "smollm2.jsonl"].contains(&name);
     for entry in std::fs::read_dir(data()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(!name.ends_with(".jsonl") || name == "sort.jsonl" || covered(&name), "{name} is replayed by no test");
+        let is_gated = GATED.iter().any(|file| name.starts_with(file));
+        assert!(!name.ends_with(".jsonl") || name == "sort.jsonl" || is_gated, "{name} is replayed by no test");
     }
 }
 
@@ -113,6 +124,106 @@ fn unknown_expectations_fail() {
     let mut case = good_case();
     case["expect"].as_object_mut().unwrap().remove("tokens");
     assert_eq!(failure(case), "nothing to compare: expect has no tokens");
+}
+
+/// A key that the way of replaying does not look at fails, too, wherever it stands.
+#[test]
+fn expectations_of_another_kind_fail() {
+    let not_compared = |key: &str| format!("nothing here compares the key {key} of expect");
+    for (key, value) in [
+        ("error", serde_json::json!("x")),
+        ("settings", serde_json::json!({})),
+        ("redrawn", serde_json::json!([true])),
+        ("pairs", serde_json::json!(1)),
+    ] {
+        let mut case = good_case();
+        case["expect"][key] = value;
+        assert_eq!(failure(case), not_compared(key));
+    }
+    let request = |request: serde_json::Value, expect: serde_json::Value| {
+        failure(serde_json::json!({"name": "x", "source": "x", "request": request, "expect": expect}))
+    };
+    let refused = serde_json::json!({"top_k": "x"});
+    let error = "Field 'top_k': [json.exception.type_error.302] type must be number, but is string";
+    assert_eq!(request(refused.clone(), serde_json::json!({"error": error, "tokens": [7]})), not_compared("tokens"));
+    assert_eq!(
+        request(serde_json::json!({}), serde_json::json!({"settings": {"top_k": 40}, "tokens": [7]})),
+        not_compared("tokens")
+    );
+    assert!(request(refused, serde_json::json!({"error": "other"})).starts_with("refused with \"Field 'top_k'"));
+    assert!(request(serde_json::json!({}), serde_json::json!({"error": "other"})).starts_with("accepted, expected"));
+    let mut case = good_case();
+    case["dry_breakers"] = serde_json::json!([[1]]);
+    assert_eq!(failure(case), "dry_breakers go with a request");
+}
+
+/// Sizes that no machine has are a failure, not an abort.
+#[test]
+fn sizes_out_of_bounds_fail() {
+    for (logits, expected) in [
+        (
+            r#"{"synthetic":{"kind":"ties","seed":1,"n_vocab":1000000000000000,"rows":1}}"#,
+            "1 rows of 1000000000000000 logits are too many",
+        ),
+        (
+            r#"{"synthetic":{"kind":"ties","seed":1,"n_vocab":9223372036854775808,"rows":9}}"#,
+            "9 rows of 9223372036854775808 logits are too many",
+        ),
+        (
+            r#"{"synthetic":{"kind":"ties","seed":1,"n_vocab":1,"rows":1000000000000000000}}"#,
+            "1000000000000000000 rows of 1 logits are too many",
+        ),
+        (
+            r#"{"file":"small.safetensors","tensor":"logits","rows":[0,1000000000000000000]}"#,
+            "small.safetensors has 665 rows, and others are asked for",
+        ),
+        (r#"{"file":"small.safetensors","tensor":"logits","rows":[5,2]}"#, "the case has no rows"),
+        (r#"{"values":[]}"#, "the case has no rows"),
+    ] {
+        let mut case = good_case();
+        case["logits"] = serde_json::from_str(logits).unwrap();
+        assert_eq!(failure(case), expected);
+    }
+    let mut case = good_case();
+    case["logits"] = serde_json::json!({"values": [[1.0]], "kind": "ties"});
+    assert!(serde_json::from_value::<Case>(case).is_err());
+    let big = serde_json::json!({"name": "x", "source": "x", "n_vocab": 3_000_000_000u64, "request": {}, "expect": {"settings": {"top_k": 40}}});
+    Replayer::default().replay(&serde_json::from_value(big).unwrap(), &data()).unwrap();
+}
+
+/// A redraw, a draft, breakers and a GGUF file are compared, each with its own expectations.
+#[test]
+fn the_other_kinds_of_cases_can_fail() {
+    type Spoil = fn(&mut serde_json::Value);
+    let spoils: [(&str, Spoil, &str); 8] = [
+        (
+            "redraws.jsonl",
+            |case| case["expect"]["redrawn"][3] = false.into(),
+            "row 3: drawn twice: Some(true), expected Some(false)",
+        ),
+        ("redraws.jsonl", |case| case["expect"]["tokens"][0] = 511.into(), "row 0: drew token "),
+        ("drafts.jsonl", |case| case["expect"]["tokens"][0] = 1.into(), "the draft gave ["),
+        ("drafts.jsonl", |case| case["expect"]["next"][3] = 1.into(), "row 3 after the draft: drew token "),
+        ("dry_breakers.jsonl", |case| case["expect"]["digest"] = "0".into(), "found (Some("),
+        ("dry_breakers.jsonl", |case| case["expect"]["some"][0][0] = 0.into(), "the breaker (0, []) is missing"),
+        (
+            "gguf.jsonl",
+            |case| case["expect"]["vocab"]["pieces_hex"][1] = "ff".into(),
+            "vocab: token 1 is 01, expected ff",
+        ),
+        ("gguf.jsonl", |case| case["expect"]["vocab"]["eot"] = 3.into(), "vocab: "),
+    ];
+    for (file, spoil, expected) in spoils {
+        let text = std::fs::read_to_string(data().join(file)).unwrap();
+        let mut case: serde_json::Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+        if file == "redraws.jsonl" {
+            let line = text.lines().skip(1).find(|line| line.contains("\"redrawn\":[false,false,false,true")).unwrap();
+            case = serde_json::from_str(line).unwrap();
+        }
+        spoil(&mut case);
+        let failure = failure(case);
+        assert!(failure.starts_with(expected), "{failure}");
+    }
 }
 
 /// Logprobs, probabilities after the chain, text and settings of a real request are compared, too.

@@ -106,6 +106,69 @@ fn sample_refuses_with_a_reason() {
         "error: --request: Field 'top_k': [json.exception.type_error.302] type must be number, but is string\n";
     assert_eq!(err(&output), refusal);
     assert!(err(&run(&["sample", "--request", "{", "--logits", logits])).starts_with("error: --request: EOF"));
+    let not_an_object = "error: --request: a request body is a JSON object, and this is array\n";
+    assert_eq!(err(&run(&["sample", "--request", "[]", "--logits", logits])), not_an_object);
+}
+
+/// The flags of llama.cpp lie over a model's values and under a request.
+#[test]
+fn sample_takes_a_model_and_flags() {
+    let dir = tempfile::tempdir().unwrap();
+    let logits = dir.path().join("rows.safetensors");
+    let row: Vec<u8> = (0..4).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    let view = safetensors::tensor::TensorView::new(safetensors::Dtype::F32, vec![1, 4], &row).unwrap();
+    std::fs::write(&logits, safetensors::serialize([("logits", view)], None).unwrap()).unwrap();
+    let model = "testing/data/gguf/bpe-empty-token.gguf";
+    let sample = |more: &[&str]| {
+        let args = ["sample", "--logits", logits.to_str().unwrap(), "--json"];
+        let output = run(&[&args[..], more].concat());
+        let printed = out(&output);
+        (serde_json::from_str::<serde_json::Value>(&printed).unwrap_or_default(), err(&output))
+    };
+    let (drawn, _) = sample(&["--gguf", model, "--top-k", "1", "--seed", "7"]);
+    assert_eq!((&drawn["token"], &drawn["text"], &drawn["seed"]), (&3.into(), &" ".into(), &7.into()));
+    let (drawn, _) = sample(&["--gguf", model, "--temp", "0", "-l", "3-9", "--request", r#"{"seed": 8}"#]);
+    assert_eq!((&drawn["token"], &drawn["seed"]), (&2.into(), &8.into()));
+    let (_, notes) = sample(&["--seed", "1", "--samplers", "top_k;nope", "--min-p", "0.1"]);
+    assert!(notes.contains("note: samplers: nope is dropped") && notes.contains("min_p is not in samplers"), "{notes}");
+    let (_, refused) = sample(&["--gguf", "README.md"]);
+    assert_eq!(refused, "error: README.md: byte 0: this is no GGUF file: it does not begin with GGUF\n");
+    let (_, refused) = sample(&["--gguf", "testing/data/gguf/bpe-alphabet.gguf"]);
+    assert!(refused.contains("bpe-alphabet.gguf has 259 tokens, and the rows of"), "{refused}");
+    let (_, refused) = sample(&["--chain", "examples/chains/min-p.toml", "--temp", "1"]);
+    assert!(refused.contains("cannot be used with"), "{refused}");
+    let (_, refused) = sample(&["-l", "5"]);
+    assert!(refused.contains("\"5\" is no bias; 15043+1 and 15043-1 are"), "{refused}");
+}
+
+#[test]
+fn check_tells_what_becomes_of_a_request() {
+    let output =
+        run(&["check", "--request", r#"{"top_k": 7, "top_p": 2, "logprobs": 3, "typ_p": 1, "mirostat_tau": 4}"#]);
+    assert!(output.status.success());
+    let printed = out(&output);
+    let notes = "top_k: used\ntop_p: 2 is out of range, 1 is used\nmirostat_tau: has no effect: mirostat is 0\n\
+                 logprobs: read as n_probs\ntyp_p: unknown (did you mean typical_p?)\nseed: random\n";
+    assert!(printed.starts_with(notes), "{printed}");
+    assert!(printed.contains("   4  top_k  k = 7\n"), "{printed}");
+    let refused = run(&["check", "--request", r#"{"repeat_last_n": -1}"#]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("Field 'repeat_last_n': Value must be between 0 <= value"));
+}
+
+/// Whoever stops reading gets no panic.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sampler-chain"))
+        .current_dir(root())
+        .args(["sample", "--chain", "examples/chains/min-p.toml", "--logits", "testing/data/small.safetensors"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), err(&output)), (Some(0), String::new()));
 }
 
 #[test]
@@ -153,7 +216,9 @@ fn verify_counts_and_names() {
 
     let (_dir, empty) = file("empty.jsonl", "");
     assert_eq!(run(&["verify", empty.to_str().unwrap()]).status.code(), Some(1), "nothing proves nothing");
-    assert_eq!(run(&["verify", "none.jsonl"]).status.code(), Some(2));
+    let output = run(&["verify", "none.jsonl", "testing/data/steps-greedy.jsonl"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(out(&output), "none.jsonl: No such file or directory (os error 2)\n10 passed, 1 failed\n");
 }
 
 #[test]

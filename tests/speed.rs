@@ -47,3 +47,58 @@ fn dry_over_100000_identical_tokens_is_linear() {
     assert_within(short, Duration::from_millis(10));
     assert_within(long, short * 12 + Duration::from_millis(1));
 }
+
+/// A vocabulary of 151,669 pieces like a model's: words with and without a space before them.
+#[derive(Debug)]
+struct ManyPieces(Vec<Vec<u8>>);
+
+impl sampler_chain::Vocab for ManyPieces {
+    fn n_tokens(&self) -> usize {
+        self.0.len()
+    }
+
+    fn piece(&self, id: u32) -> &[u8] {
+        &self.0[id as usize]
+    }
+
+    fn is_eog(&self, _: u32) -> bool {
+        false
+    }
+
+    fn eot(&self) -> Option<u32> {
+        None
+    }
+
+    fn eos(&self) -> Option<u32> {
+        None
+    }
+
+    fn encode(&self, text: &[u8]) -> Result<Vec<u32>, sampler_chain::EncodeError> {
+        Ok(text.iter().map(|&byte| byte.into()).collect())
+    }
+}
+
+/// User case 22: 40 breakers over 151,669 pieces are prepared once, and shared.
+#[test]
+fn case_22_breakers_are_prepared_once() {
+    let smollm2 = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testing/data/smollm2-vocab.json");
+    let smollm2 = sampler_chain::VocabFile::read(&smollm2).unwrap();
+    let pieces = (0..151_669u32).map(|id| sampler_chain::Vocab::piece(&smollm2, id % 49_152).to_vec()).collect();
+    let vocab: std::sync::Arc<dyn sampler_chain::Vocab> = std::sync::Arc::new(ManyPieces(pieces));
+    let breakers: Vec<String> = ["\n", ":", "\"", "*", "\n\n", "###", "<|im_end|>", "Assistant:", "jack", "black"]
+        .into_iter()
+        .map(String::from)
+        .chain((0..30).map(|i| format!("Name {i}:")))
+        .collect();
+    assert_eq!(breakers.len(), 40);
+    let time = || {
+        let start = Instant::now();
+        let table = sampler_chain::dry_breakers(&vocab, &breakers).unwrap();
+        (table, start.elapsed())
+    };
+    let (first, first_time) = time();
+    let (second, second_time) = time();
+    assert!(std::sync::Arc::ptr_eq(&first, &second) && !first.is_empty());
+    assert_within(first_time, Duration::from_millis(300));
+    assert_within(second_time, Duration::from_millis(1));
+}

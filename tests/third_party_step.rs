@@ -39,7 +39,7 @@ fn its_parameters_are_checked_like_any_other() {
     );
     assert_eq!(
         error("withn = 5"),
-        "x.toml:2:33: step 1 (biggest_gap): withn: there is no such field; there is only within (did you mean within?)"
+        "x.toml:2:33: step 1 (biggest_gap): withn: there is no such field (did you mean within?); there is only within"
     );
 }
 
