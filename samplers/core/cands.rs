@@ -7,7 +7,12 @@ mod change;
 mod order;
 mod pick;
 mod trim;
+#[cfg(test)]
+mod twin;
+mod view;
 mod weigh;
+
+use view::View;
 
 /// One candidate: `llama_token_data`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -30,6 +35,8 @@ pub struct CandBuf {
     scores: Vec<(f32, Cand)>,
     sums: Vec<f64>,
     elsewhere: Vec<(u32, f32)>,
+    /// The changed logits of a view, by rising id.
+    patches: Vec<(u32, f32)>,
 }
 
 /// The candidates of one draw, in an order, with llama.cpp's two flags: whether they are known to be `sorted`, and which one
@@ -54,6 +61,7 @@ pub struct CandSet<'a> {
 impl<'a> CandSet<'a> {
     /// The candidates of a row of logits, one a token, unsorted, none selected.
     pub fn new(logits: &'a [f32], buf: &'a mut CandBuf) -> Self {
+        buf.patches.clear();
         Self { logits, buf, is_view: true, start: 0, len: logits.len(), sorted: false, in_place: true, selected: None }
     }
 
@@ -93,9 +101,10 @@ impl<'a> CandSet<'a> {
 
     /// The logits in the candidates' order, without making an array of a view.
     pub fn logits(&self) -> impl Iterator<Item = f32> + Clone + '_ {
-        let (view, cands): (&[f32], &[Cand]) =
-            if self.is_view { (&self.logits[..self.len], &[]) } else { (&[], self.cands()) };
-        view.iter().copied().chain(cands.iter().map(|c| c.logit))
+        let nothing = View { logits: &[], patches: &[] };
+        let (view, cands): (View<'_>, &[Cand]) =
+            if self.is_view { (self.view(), &[]) } else { (nothing, self.cands()) };
+        view.iter().chain(cands.iter().map(|c| c.logit))
     }
 
     /// The candidate at a place.
@@ -103,10 +112,17 @@ impl<'a> CandSet<'a> {
         if i >= self.len {
             None
         } else if self.is_view {
-            Some(Cand { id: i as u32, logit: self.logits[i], p: 0.0 })
+            Some(Cand { id: i as u32, logit: self.view().get(i), p: 0.0 })
         } else {
             Some(self.cands()[i])
         }
+    }
+
+    /// The candidates of a set that is no array yet.
+    fn view(&self) -> View<'_> {
+        let patches = &self.buf.patches;
+        let n = patches.partition_point(|(id, _)| (*id as usize) < self.len);
+        View { logits: &self.logits[..self.len], patches: &patches[..n] }
     }
 
     /// The candidates of a set that is an array already.
@@ -118,8 +134,14 @@ impl<'a> CandSet<'a> {
     fn array(&mut self) -> &mut [Cand] {
         if self.is_view {
             let view = &self.logits[..self.len];
-            self.buf.cands.clear();
-            self.buf.cands.extend(view.iter().enumerate().map(|(i, &logit)| Cand { id: i as u32, logit, p: 0.0 }));
+            let CandBuf { cands, patches, .. } = &mut *self.buf;
+            cands.clear();
+            cands.extend(view.iter().zip(0..).map(|(&logit, id)| Cand { id, logit, p: 0.0 }));
+            for &(id, logit) in patches.iter() {
+                if let Some(cand) = cands.get_mut(id as usize) {
+                    cand.logit = logit;
+                }
+            }
             self.is_view = false;
         }
         &mut self.buf.cands[self.start..self.start + self.len]

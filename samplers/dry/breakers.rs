@@ -86,17 +86,33 @@ pub(super) fn cut(text: &[u8]) -> &[u8] {
     &text[..text.len().min(MAX_BYTES)]
 }
 
+/// The tokens of a vocabulary by the bytes in their pieces, so that a text is only looked for where its first byte is.
+#[derive(Debug)]
+pub(super) struct ByByte(Vec<Vec<u32>>);
+
+impl ByByte {
+    pub fn new(vocab: &dyn Vocab) -> Self {
+        let mut tokens = vec![Vec::new(); 256];
+        for id in 0..vocab.n_tokens() as u32 {
+            for &byte in vocab.lone_piece(id).iter() {
+                let tokens: &mut Vec<u32> = &mut tokens[byte as usize];
+                if tokens.last() != Some(&id) {
+                    tokens.push(id);
+                }
+            }
+        }
+        Self(tokens)
+    }
+}
+
 /// The breakers of one text over a vocabulary, already cut.
-pub(super) fn find(vocab: &dyn Vocab, text: &[u8]) -> Result<DryBreakers, EncodeError> {
+pub(super) fn find(vocab: &dyn Vocab, by_byte: &ByByte, text: &[u8]) -> Result<DryBreakers, EncodeError> {
     let mut table = DryBreakers::default();
     let Some((&first, _)) = text.split_first() else { return Ok(table) };
     // The rest after each overlap is encoded once.
     let mut rests: Vec<Option<Tail>> = vec![None; text.len()];
-    for id in 0..vocab.n_tokens() as u32 {
+    for &id in &by_byte.0[first as usize] {
         let piece = vocab.lone_piece(id);
-        if memchr::memchr(first, &piece).is_none() {
-            continue;
-        }
         if memchr::memmem::find(&piece, text).is_some() {
             table.add(id, Tail::new());
             continue;
@@ -160,7 +176,7 @@ mod tests {
     fn dry_breakers(vocab: &Toy, texts: &[impl AsRef<[u8]>]) -> Result<DryBreakers, EncodeError> {
         let mut table = DryBreakers::default();
         for text in texts {
-            table.merge(&find(vocab, cut(text.as_ref()))?);
+            table.merge(&find(vocab, &ByByte::new(vocab), cut(text.as_ref()))?);
         }
         Ok(table)
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use rustc_hash::FxHashMap;
 
-use super::breakers::{DryBreakers, cut, find};
+use super::breakers::{ByByte, DryBreakers, cut, find};
 use crate::core::{EncodeError, Vocab};
 
 /// So many texts and lists of texts are kept for a vocabulary; one more, and all are forgotten.
@@ -13,6 +13,7 @@ const MAX_KEPT: usize = 1024;
 /// The tables of one vocabulary.
 #[derive(Default)]
 struct Tables {
+    by_byte: Option<ByByte>,
     of_text: FxHashMap<Vec<u8>, Arc<DryBreakers>>,
     of_list: FxHashMap<Vec<Vec<u8>>, Arc<DryBreakers>>,
 }
@@ -40,22 +41,24 @@ pub fn dry_breakers(vocab: &Arc<dyn Vocab>, breakers: &[impl AsRef<[u8]>]) -> Re
         return Ok(table.clone());
     }
     if tables.of_list.len() + tables.of_text.len() >= MAX_KEPT {
-        *tables = Tables::default();
+        *tables = Tables { by_byte: tables.by_byte.take(), ..Tables::default() };
     }
+    let Tables { by_byte, of_text, of_list } = &mut *tables;
+    let by_byte = by_byte.get_or_insert_with(|| ByByte::new(vocab.as_ref()));
     let mut all = DryBreakers::default();
     for text in &texts {
-        let table = match tables.of_text.get(text) {
+        let table = match of_text.get(text) {
             Some(table) => table.clone(),
             None => {
-                let table = Arc::new(find(vocab.as_ref(), text)?);
-                tables.of_text.insert(text.clone(), table.clone());
+                let table = Arc::new(find(vocab.as_ref(), by_byte, text)?);
+                of_text.insert(text.clone(), table.clone());
                 table
             }
         };
         all.merge(&table);
     }
     let all = Arc::new(all);
-    tables.of_list.insert(texts, all.clone());
+    of_list.insert(texts, all.clone());
     Ok(all)
 }
 
@@ -117,7 +120,8 @@ mod tests {
         let counting = Arc::new(Counting::default());
         let vocab: Arc<dyn Vocab> = counting.clone();
         let first = dry_breakers(&vocab, &["\n", "b"]).unwrap();
-        assert_eq!((first.len(), counting.0.load(Ordering::Relaxed)), (2, 6));
+        // Each piece once for the index, and once for the text that it may hold.
+        assert_eq!((first.len(), counting.0.load(Ordering::Relaxed)), (2, 5));
         let threads: Vec<_> = (0..4)
             .map(|_| {
                 let vocab = vocab.clone();
@@ -128,7 +132,7 @@ mod tests {
             assert!(Arc::ptr_eq(&thread.join().unwrap(), &first));
         }
         dry_breakers(&vocab, &["b", "c"]).unwrap();
-        assert_eq!(counting.0.load(Ordering::Relaxed), 9, "only c is new");
+        assert_eq!(counting.0.load(Ordering::Relaxed), 6, "only c is new");
     }
 
     #[test]

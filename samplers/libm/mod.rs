@@ -1,26 +1,37 @@
-//! The C library's float functions, under their C names: the one place where a result depends on the platform.
+//! The C library's float functions, under their C names, with glibc's bits.
 //!
-//! On Linux with glibc these are the functions that llama.cpp calls. Two-argument functions hide their arguments from the
+//! `expf`, `logf` and `log2f` are this crate's own, after the published algorithms of Arm's optimized routines, which glibc
+//! uses: the same on every platform, and equal to glibc's on a processor with FMA in all 2^32 inputs. `powf`, `exp` and `pow` are
+//! the platform's; on Linux with glibc these are the functions that llama.cpp calls. They hide their arguments from the
 //! optimiser, which would turn `powf(2, x)` into `exp2f(x)` and change bits between debug and release.
+
+mod expf;
+mod lanes;
+mod logf;
 
 use std::hint::black_box;
 
+pub use lanes::{Lanes, exp_each, ln_each};
+
 /// `expf`
-#[inline]
 pub fn expf(x: f32) -> f32 {
-    x.exp()
+    let mut one = [x];
+    exp_each(&mut one);
+    one[0]
 }
 
 /// `logf`
-#[inline]
 pub fn logf(x: f32) -> f32 {
-    x.ln()
+    let mut one = [x];
+    ln_each(&mut one);
+    one[0]
 }
 
 /// `log2f`
-#[inline]
 pub fn log2f(x: f32) -> f32 {
-    x.log2()
+    let mut one = [x];
+    lanes::log2_each(&mut one);
+    one[0]
 }
 
 /// `powf`
@@ -110,5 +121,45 @@ mod tests {
         }
         assert_eq!(exp(-3.7).to_bits(), 0x3f99_511f_c687_1044);
         assert_eq!(pow(1.75, 23.0).to_bits(), 0x4117_bd15_2b33_0f0a);
+    }
+
+    /// A few million inputs of every kind against the host's functions, where these are glibc's on a processor with FMA.
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+    fn a_sample_equals_the_hosts() {
+        if std::arch::is_x86_feature_detected!("fma") {
+            compare((0..=u32::MAX).step_by(if cfg!(debug_assertions) { 40_009 } else { 1009 }));
+        }
+    }
+
+    /// All inputs: some minutes. `cargo test --release -p sampler-steps all_inputs -- --ignored`
+    #[test]
+    #[ignore = "takes minutes; run it after a change of these functions"]
+    #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+    fn all_inputs_equal_the_hosts() {
+        compare(0..=u32::MAX);
+    }
+
+    #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+    fn compare(inputs: impl Iterator<Item = u32>) {
+        let mut inputs = inputs.map(f32::from_bits).peekable();
+        let mut block = Vec::with_capacity(4096);
+        type Pair = (&'static str, fn(&mut [f32]), fn(f32) -> f32);
+        let pairs: [Pair; 3] =
+            [("expf", exp_each, f32::exp), ("logf", ln_each, f32::ln), ("log2f", lanes::log2_each, f32::log2)];
+        while inputs.peek().is_some() {
+            block.clear();
+            block.extend(inputs.by_ref().take(4096));
+            for (name, ours, host) in pairs {
+                let mut found = block.clone();
+                ours(&mut found);
+                for (&x, found) in block.iter().zip(found) {
+                    let expected = host(x);
+                    let same = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
+                    let (bits, found, expected) = (x.to_bits(), found.to_bits(), expected.to_bits());
+                    assert!(same, "{name}({x:e} {bits:#010x}) is {found:#010x}, expected {expected:#010x}");
+                }
+            }
+        }
     }
 }

@@ -26,6 +26,22 @@ fn sift_down<T: Copy>(v: &mut [T], mut hole: usize, len: usize, value: T, before
     v[hole] = value;
 }
 
+/// Makes a heap of a slice, with the element at its root that goes behind all others.
+fn make_heap<T: Copy>(v: &mut [T], before: &mut impl FnMut(&T, &T) -> bool) {
+    for parent in (0..v.len() / 2).rev() {
+        sift_down(v, parent, v.len(), v[parent], before);
+    }
+}
+
+/// Sorts a heap.
+fn sort_heap<T: Copy>(v: &mut [T], before: &mut impl FnMut(&T, &T) -> bool) {
+    for last in (1..v.len()).rev() {
+        let value = v[last];
+        v[last] = v[0];
+        sift_down(v, 0, last, value, before);
+    }
+}
+
 /// `std::partial_sort(first, first + middle, last, before)`: the first `middle` elements become the ones that go before all
 /// others, in order; where the rest ends up is libstdc++'s, too.
 ///
@@ -36,9 +52,7 @@ fn sift_down<T: Copy>(v: &mut [T], mut hole: usize, len: usize, value: T, before
 pub fn partial_sort<T: Copy>(v: &mut [T], middle: usize, mut before: impl FnMut(&T, &T) -> bool) {
     assert!(middle <= v.len(), "partial_sort: middle {middle} of {}", v.len());
     let before = &mut before;
-    for parent in (0..middle / 2).rev() {
-        sift_down(v, parent, middle, v[parent], before);
-    }
+    make_heap(&mut v[..middle], before);
     for i in middle..v.len() {
         if before(&v[i], &v[0]) {
             let value = v[i];
@@ -46,10 +60,53 @@ pub fn partial_sort<T: Copy>(v: &mut [T], middle: usize, mut before: impl FnMut(
             sift_down(v, 0, middle, value, before);
         }
     }
-    for last in (1..middle).rev() {
-        let value = v[last];
-        v[last] = v[0];
-        sift_down(v, 0, last, value, before);
+    sort_heap(&mut v[..middle], before);
+}
+
+/// What [`partial_sort`] leaves in its first `k` places, for elements that come one after the other: whoever does not go
+/// before the [`worst`](Self::worst) that is kept need not be offered.
+pub struct Best<T, F> {
+    heap: Vec<T>,
+    k: usize,
+    before: F,
+}
+
+impl<T: Copy, F: FnMut(&T, &T) -> bool> Best<T, F> {
+    /// Keeps `k` elements, 1 or more, in the memory of `heap`.
+    pub fn new(k: usize, mut heap: Vec<T>, before: F) -> Self {
+        heap.clear();
+        Self { heap, k: k.max(1), before }
+    }
+
+    /// Whether there are `k` elements: from then on only better ones are kept.
+    pub fn is_full(&self) -> bool {
+        self.heap.len() == self.k
+    }
+
+    /// The element that the next better one replaces.
+    pub fn worst(&self) -> Option<&T> {
+        self.heap.first().filter(|_| self.is_full())
+    }
+
+    /// Takes the next element.
+    pub fn offer(&mut self, value: T) {
+        if !self.is_full() {
+            self.heap.push(value);
+            if self.is_full() {
+                make_heap(&mut self.heap, &mut self.before);
+            }
+        } else if (self.before)(&value, &self.heap[0]) {
+            sift_down(&mut self.heap, 0, self.k, value, &mut self.before);
+        }
+    }
+
+    /// The kept elements in order. Fewer than `k` are sorted as `partial_sort` sorts them all.
+    pub fn into_sorted(mut self) -> Vec<T> {
+        if !self.is_full() {
+            make_heap(&mut self.heap, &mut self.before);
+        }
+        sort_heap(&mut self.heap, &mut self.before);
+        self.heap
     }
 }
 
@@ -62,6 +119,28 @@ mod tests {
         let mut v = [3, 9, 1, 7, 5, 8];
         partial_sort(&mut v, 3, |a, b| a > b);
         assert_eq!(v[..3], [9, 8, 7]);
+    }
+
+    #[test]
+    fn the_best_of_a_stream_are_those_of_a_partial_sort() {
+        let mut seed = 3u32;
+        for n in 1..60usize {
+            for levels in [1, 3, 1000] {
+                let all: Vec<(u32, usize)> = (0..n)
+                    .map(|i| {
+                        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                        ((seed >> 16) % levels, i)
+                    })
+                    .collect();
+                for k in 1..=n {
+                    let mut sorted = all.clone();
+                    partial_sort(&mut sorted, k, |a, b| a.0 > b.0);
+                    let mut best = Best::new(k, Vec::new(), |a: &(u32, usize), b: &(u32, usize)| a.0 > b.0);
+                    all.iter().for_each(|value| best.offer(*value));
+                    assert_eq!(best.into_sorted(), sorted[..k]);
+                }
+            }
+        }
     }
 
     #[test]

@@ -9,6 +9,6 @@ mod mt19937;
 mod sort;
 
 pub use discrete::discrete_draw;
-pub use heap::partial_sort;
+pub use heap::{Best, partial_sort};
 pub use mt19937::Mt19937;
 pub use sort::sort_by;

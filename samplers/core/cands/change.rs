@@ -10,6 +10,9 @@ impl CandSet<'_> {
     /// Changes the logit of one token, where it is a candidate, and marks the set unsorted.
     pub fn update(&mut self, id: u32, change: impl FnOnce(f32) -> f32) {
         self.sorted = false;
+        if self.is_view {
+            return self.patch(id, change);
+        }
         let at = if self.in_place {
             Some(id as usize).filter(|&i| i < self.len)
         } else {
@@ -20,12 +23,28 @@ impl CandSet<'_> {
         }
     }
 
+    /// Changes the logit of a token of a view, where it has one.
+    fn patch(&mut self, id: u32, change: impl FnOnce(f32) -> f32) {
+        if id as usize >= self.len {
+            return;
+        }
+        let patches = &mut self.buf.patches;
+        match patches.binary_search_by_key(&id, |patch| patch.0) {
+            Ok(at) => patches[at].1 = change(patches[at].1),
+            Err(at) => patches.insert(at, (id, change(self.logits[id as usize]))),
+        }
+    }
+
     /// Changes the logit of every candidate that `tokens` has a value for, and marks the set unsorted, even where nothing
     /// changed.
     pub fn update_all<V>(&mut self, tokens: &FxHashMap<u32, V>, mut change: impl FnMut(f32, &V) -> f32) {
         self.sorted = false;
         if tokens.is_empty() {
             return;
+        }
+        // Many patches would cost more than an array.
+        if self.is_view && tokens.len() * 32 < self.len {
+            return tokens.iter().for_each(|(&id, value)| self.patch(id, |logit| change(logit, value)));
         }
         let in_place = self.in_place;
         let cands = self.array();
@@ -84,6 +103,9 @@ impl CandSet<'_> {
     /// In list order where the token stands at the place of its id; for the others all candidates are searched, and only the
     /// first bias of a token counts.
     pub fn add_biases(&mut self, biases: impl IntoIterator<Item = (u32, f32)>) {
+        if self.is_view {
+            return biases.into_iter().for_each(|(id, bias)| self.patch(id, |logit| logit + bias));
+        }
         self.array();
         let CandBuf { cands, elsewhere, .. } = &mut *self.buf;
         let cands = &mut cands[self.start..self.start + self.len];

@@ -1,7 +1,9 @@
 //! Sorting by falling logit, with llama.cpp's algorithms, since they decide where equal logits fall.
 
+use super::view::View;
+use super::weigh::BLOCK;
 use super::{Cand, CandBuf, CandSet};
-use crate::libm::int;
+use crate::libm::{int, ln_each};
 use crate::libstdcxx::{partial_sort, sort_by};
 
 /// Up to this many the head of a set is taken by `std::partial_sort`; more by buckets.
@@ -12,7 +14,7 @@ const SMALL_SET: usize = 1024;
 /// How many top-p sorts of a larger set before it sorts all.
 const FIRST_HEAD: usize = 256;
 
-fn before(a: &Cand, b: &Cand) -> bool {
+pub(super) fn before(a: &Cand, b: &Cand) -> bool {
     a.logit > b.logit
 }
 
@@ -24,7 +26,7 @@ fn bucket(logit: f32) -> u8 {
 
 /// `llama_token_data_array_partial_sort`: puts at least the `n` best of `cands` into `buf.sorted`, the first `n` of them in
 /// order. Candidates are dealt into buckets in their order; each full bucket is sorted, the last one needed partially.
-fn bucket_sort(cands: &[Cand], n: usize, sorted: &mut Vec<Cand>, buckets: &mut Vec<u8>) {
+pub(super) fn bucket_sort(cands: &[Cand], n: usize, sorted: &mut Vec<Cand>, buckets: &mut Vec<u8>) {
     let mut counts = [0usize; N_BUCKETS];
     buckets.clear();
     buckets.extend(cands.iter().map(|c| bucket(c.logit)));
@@ -119,18 +121,46 @@ impl CandSet<'_> {
         self.reordered(true);
     }
 
-    /// Orders by rising score, as `std::sort` of llama.cpp's typical-p does, and marks the set unsorted.
-    pub fn sort_by_score(&mut self, score: impl Fn(&Cand) -> f32) {
+    /// Orders by a rising score of the logarithm of p, as `std::sort` of llama.cpp's typical-p does, and marks the set
+    /// unsorted.
+    pub fn sort_by_score(&mut self, score: impl Fn(f32) -> f32) {
         self.array();
         let CandBuf { cands, scores, .. } = &mut *self.buf;
         let cands = &mut cands[self.start..self.start + self.len];
         scores.clear();
-        scores.extend(cands.iter().map(|c| (score(c), *c)));
+        let mut block = [0.0f32; BLOCK];
+        for cands in cands.chunks(BLOCK) {
+            let block = &mut block[..cands.len()];
+            block.iter_mut().zip(cands).for_each(|(x, cand)| *x = cand.p);
+            ln_each(block);
+            scores.extend(cands.iter().zip(block.iter()).map(|(cand, ln_p)| (score(*ln_p), *cand)));
+        }
         sort_by(scores, |a, b| a.0 < b.0);
         for (cand, (_, scored)) in cands.iter_mut().zip(scores.iter()) {
             *cand = *scored;
         }
         self.reordered(false);
+    }
+
+    /// The same from a view, without an array of all. Whether it could be done.
+    fn view_head(&mut self, n: usize) -> bool {
+        let mut buf = std::mem::take(&mut *self.buf);
+        let view = View { logits: &self.logits[..self.len], patches: &buf.patches };
+        let done = if n <= HEAP_MAX {
+            buf.cands = view.best(n.max(1), buf.cands);
+            true
+        } else if view.bucket_best(n, &mut buf.cands, &mut buf.sorted, &mut buf.buckets) {
+            std::mem::swap(&mut buf.cands, &mut buf.sorted);
+            true
+        } else {
+            false
+        };
+        *self.buf = buf;
+        if done {
+            self.is_view = false;
+            self.len = n;
+        }
+        done
     }
 
     /// Takes note that the candidates stand in another order.
@@ -142,6 +172,9 @@ impl CandSet<'_> {
 
     /// `llama_token_data_array_partial_sort_inplace`, without the cut.
     fn sort_head(&mut self, n: usize) {
+        if self.is_view && n < self.len && self.view_head(n) {
+            return self.reordered(true);
+        }
         self.array();
         let CandBuf { cands, sorted, buckets, .. } = &mut *self.buf;
         let cands = &mut cands[self.start..self.start + self.len];
@@ -209,8 +242,8 @@ mod tests {
     fn scores_rise_and_the_set_is_unsorted() {
         let mut buf = CandBuf::default();
         let mut cands = CandSet::new(&[1.0, 3.0, 2.0], &mut buf);
-        cands.sort();
-        cands.sort_by_score(|c| c.logit);
+        cands.softmax(true);
+        cands.sort_by_score(|ln_p| ln_p);
         assert!(!cands.is_sorted());
         assert!(cands.as_slice().iter().map(|c| c.id).eq([0, 2, 1]));
     }

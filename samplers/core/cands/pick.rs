@@ -1,7 +1,6 @@
 //! Picking the token.
 
 use super::{Cand, CandSet};
-use crate::libm::expf;
 use crate::libstdcxx::{Mt19937, discrete_draw};
 
 impl CandSet<'_> {
@@ -36,20 +35,16 @@ impl CandSet<'_> {
     /// `expf` of each logit below the maximum, summed in f64; the first candidate whose running sum reaches `u` times the
     /// whole is selected (the last, where NaN lets none), and each p is divided by the sum. An only candidate has p = 1.
     pub fn select_by_logits(&mut self, u: f64) {
-        let max_logit = self.max_logit();
-        let cands = match self.array() {
+        match self.array() {
             [] => return,
             [only] => {
                 only.p = 1.0;
                 return self.select(0);
             }
-            cands => cands,
-        };
-        let mut sum = 0.0f64;
-        for cand in cands.iter_mut() {
-            cand.p = expf(cand.logit - max_logit);
-            sum += f64::from(cand.p);
+            _ => self.exp_below_max(),
         }
+        let cands = self.array();
+        let sum = cands.iter().fold(0.0f64, |sum, cand| sum + f64::from(cand.p));
         let target = sum * u;
         let (mut running, mut chosen) = (0.0f64, None);
         for (i, cand) in cands.iter_mut().enumerate() {

@@ -41,11 +41,33 @@ impl CandSet<'_> {
     /// Keeps the candidates whose logit is at least `logit`, if these are at least `at_least` and at least one; else
     /// changes nothing. Whether it did.
     pub fn retain_above(&mut self, logit: f32, at_least: usize) -> bool {
+        if self.is_view {
+            return self.retain_view_above(logit, at_least);
+        }
         let passing = self.logits().filter(|&x| x >= logit).count();
         let enough = passing > 0 && passing >= at_least;
         if enough {
             self.retain(|c| c.logit >= logit);
         }
+        enough
+    }
+}
+
+impl CandSet<'_> {
+    /// The same from a view, without an array of all.
+    fn retain_view_above(&mut self, logit: f32, at_least: usize) -> bool {
+        let mut kept = std::mem::take(&mut self.buf.cands);
+        self.view().above(logit, &mut kept);
+        let enough = !kept.is_empty() && kept.len() >= at_least;
+        if enough {
+            if kept.len() < self.len {
+                self.in_place = false;
+                self.selected = None;
+            }
+            self.len = kept.len();
+            self.is_view = false;
+        }
+        self.buf.cands = kept;
         enough
     }
 }

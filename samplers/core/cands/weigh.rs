@@ -1,7 +1,10 @@
 //! Probabilities and sums over the set, each in llama.cpp's width and order.
 
 use super::{Cand, CandSet};
-use crate::libm::{exp, expf, logf, max};
+use crate::libm::{exp, exp_each, ln_each, max};
+
+/// So many floats are worked on at once.
+pub(super) const BLOCK: usize = 256;
 
 impl CandSet<'_> {
     /// Computes every `p` from the logits, sorting first where that is asked: `llama_sampler_softmax_impl`. f32 throughout;
@@ -13,14 +16,26 @@ impl CandSet<'_> {
         if sort {
             self.sort();
         }
-        let max_logit = self.max_logit();
-        let mut sum = 0.0f32;
-        for cand in self.array() {
-            cand.p = expf(cand.logit - max_logit);
-            sum += cand.p;
-        }
+        self.exp_below_max();
+        let sum = self.array().iter().fold(0.0f32, |sum, cand| sum + cand.p);
         for cand in self.array() {
             cand.p /= sum;
+        }
+    }
+
+    /// Sets every `p` to `expf` of how far the logit is below the maximum.
+    pub(super) fn exp_below_max(&mut self) {
+        let max_logit = self.max_logit();
+        let mut block = [0.0f32; BLOCK];
+        for cands in self.array().chunks_mut(BLOCK) {
+            let block = &mut block[..cands.len()];
+            for (x, cand) in block.iter_mut().zip(cands.iter()) {
+                *x = cand.logit - max_logit;
+            }
+            exp_each(block);
+            for (cand, x) in cands.iter_mut().zip(block.iter()) {
+                cand.p = *x;
+            }
         }
     }
 
@@ -43,18 +58,22 @@ impl CandSet<'_> {
     /// The largest logit; a sorted set's first. -infinity for an empty set.
     pub fn max_logit(&self) -> f32 {
         let first = self.get(0).map_or(f32::NEG_INFINITY, |c| c.logit);
-        if self.sorted { first } else { self.logits().fold(first, max) }
+        match (self.sorted, self.is_view) {
+            (true, _) => first,
+            (false, true) if !first.is_nan() => self.view().max(first),
+            (false, _) => self.logits().fold(first, max),
+        }
     }
 
     /// The entropy of the probabilities in nats, in f32 and in order. A probability of 0 makes it NaN, as in llama.cpp's
     /// typical-p; [`entropy_of_positive`](Self::entropy_of_positive) passes over it.
     pub fn entropy(&mut self) -> f32 {
-        entropy(self.array().iter())
+        entropy(self.array(), |_| true)
     }
 
     /// The entropy of the probabilities above 0, as in llama.cpp's dynamic temperature.
     pub fn entropy_of_positive(&mut self) -> f32 {
-        entropy(self.array().iter().filter(|c| c.p > 0.0))
+        entropy(self.array(), |p| p > 0.0)
     }
 
     /// The largest logit, and mean and standard deviation of those that are not -infinity, as llama.cpp's top-n-sigma
@@ -81,8 +100,18 @@ impl CandSet<'_> {
     }
 }
 
-fn entropy<'a>(cands: impl Iterator<Item = &'a Cand>) -> f32 {
-    cands.fold(0.0, |sum, c| sum - c.p * logf(c.p))
+fn entropy(cands: &[Cand], counts: impl Fn(f32) -> bool) -> f32 {
+    let mut block = [0.0f32; BLOCK];
+    let mut sum = 0.0f32;
+    for cands in cands.chunks(BLOCK) {
+        let block = &mut block[..cands.len()];
+        block.iter_mut().zip(cands).for_each(|(x, cand)| *x = cand.p);
+        ln_each(block);
+        for (cand, ln_p) in cands.iter().zip(block.iter()).filter(|(cand, _)| counts(cand.p)) {
+            sum -= cand.p * ln_p;
+        }
+    }
+    sum
 }
 
 #[cfg(test)]
