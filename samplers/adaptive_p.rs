@@ -136,8 +136,12 @@ impl SamplerStep for AdaptiveP {
     fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
         self.average = Average { weighted_sum: state.float()?, total_weight: state.float()? };
         let (pending, p) = (state.number()?, state.float()?);
-        self.pending = pending.checked_sub(1).map(|token| (token as u32, p));
-        self.rng = Mt19937::at(ctx.seed(), state.number()?);
+        self.pending = match pending.checked_sub(1).map(u32::try_from) {
+            None => None,
+            Some(Ok(token)) => Some((token, p)),
+            Some(Err(_)) => return Err(StepError::State(format!("{pending} is no token"))),
+        };
+        self.rng = state.generator(ctx.seed())?;
         Ok(())
     }
 

@@ -39,7 +39,7 @@ impl SamplerStep for Dist {
     }
 
     fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
-        self.rng = Mt19937::at(ctx.seed(), state.number()?);
+        self.rng = state.generator(ctx.seed())?;
         Ok(())
     }
 

@@ -99,6 +99,11 @@ impl Dry {
         self.table = table;
     }
 
+    /// The breakers in use.
+    pub fn breakers_in_use(&self) -> &DryBreakers {
+        &self.table
+    }
+
     fn breaker_table(&self, ctx: &Ctx) -> Result<Arc<DryBreakers>, StepError> {
         match (&self.breaker_tokens, &self.breakers, ctx.vocab()) {
             (Some(tokens), _, _) => {

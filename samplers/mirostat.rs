@@ -107,7 +107,7 @@ impl SamplerStep for Mirostat {
 
     fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
         self.mu = state.float()?;
-        self.rng = Mt19937::at(ctx.seed(), state.number()?);
+        self.rng = state.generator(ctx.seed())?;
         Ok(())
     }
 

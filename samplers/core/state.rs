@@ -1,6 +1,10 @@
 //! What a step's state is written down as: numbers, floats by their bits.
 
 use super::StepError;
+use crate::libstdcxx::Mt19937;
+
+/// A saved generator is so many outputs on at most.
+const MAX_TAKEN: u64 = 1 << 31;
 
 /// Reads the numbers that the steps of a chain [saved](super::SamplerStep::save), in their order.
 #[derive(Debug)]
@@ -41,6 +45,19 @@ impl<'a> StateReader<'a> {
         u32::try_from(number).map_err(|_| StepError::State(format!("{number} is wider than 32 bits")))
     }
 
+    /// The next number as how far a generator of this seed is. 2^31 outputs at most, which take seconds to go through: a
+    /// number that somebody made up must not hang.
+    ///
+    /// # Errors
+    /// Where there is none, or it is larger.
+    pub fn generator(&mut self, seed: u32) -> Result<Mt19937, StepError> {
+        let taken = self.number()?;
+        if taken > MAX_TAKEN {
+            return Err(StepError::State(format!("a generator is {taken} outputs on, and {MAX_TAKEN} is the most")));
+        }
+        Ok(Mt19937::at(seed, taken))
+    }
+
     /// Whether every number was read.
     pub fn is_done(&self) -> bool {
         self.rest.is_empty()
@@ -58,6 +75,8 @@ mod tests {
         assert_eq!((state.number(), state.float()), (Ok(7), Ok(1.5)));
         assert_eq!(state.narrow().unwrap_err().to_string(), "state: 18446744073709551615 is wider than 32 bits");
         assert!(state.is_done());
+        let error = StateReader::new(&[u64::MAX]).generator(1).unwrap_err().to_string();
+        assert_eq!(error, "state: a generator is 18446744073709551615 outputs on, and 2147483648 is the most");
         assert_eq!(state.number().unwrap_err().to_string(), "state: it ends too early");
     }
 }

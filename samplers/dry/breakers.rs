@@ -65,6 +65,19 @@ impl DryBreakers {
         self.tails.iter().flat_map(|(&head, tails)| tails.iter().map(move |tail| (head, tail.as_slice())))
     }
 
+    /// A number that is the same for the same breakers everywhere, and another one for others: FNV-1a over the pairs in order.
+    pub fn digest(&self) -> u64 {
+        let mut pairs: Vec<(u32, &[u32])> = self.pairs().collect();
+        pairs.sort_unstable();
+        let words = pairs.iter().flat_map(|&(head, tail)| {
+            let length = tail.len() as u32;
+            [head, length].into_iter().chain(tail.iter().copied())
+        });
+        words
+            .flat_map(u32::to_le_bytes)
+            .fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    }
+
     /// Adds the breakers of another table.
     pub(super) fn merge(&mut self, other: &Self) {
         for (&head, tails) in &other.tails {

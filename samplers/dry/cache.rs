@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use super::breakers::{ByByte, DryBreakers, cut, find};
 use crate::core::{EncodeError, Vocab};
 
-/// So many texts and lists of texts are kept for a vocabulary; one more, and all are forgotten.
+/// Tables of so many pairs are kept for a vocabulary, and of so many texts and lists; with more all are forgotten.
+const MAX_PAIRS: usize = 1 << 20;
 const MAX_KEPT: usize = 1024;
 
 /// The tables of one vocabulary.
@@ -15,7 +16,9 @@ const MAX_KEPT: usize = 1024;
 struct Tables {
     by_byte: Option<ByByte>,
     of_text: FxHashMap<Vec<u8>, Arc<DryBreakers>>,
+    /// By the texts in order and each once, since their order changes nothing.
     of_list: FxHashMap<Vec<Vec<u8>>, Arc<DryBreakers>>,
+    n_pairs: usize,
 }
 
 /// Each vocabulary that is alive, with its tables. They are locked one by one, so that nobody waits for another's.
@@ -33,17 +36,19 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 /// # Errors
 /// A rest that the vocabulary cannot encode.
 pub fn dry_breakers(vocab: &Arc<dyn Vocab>, breakers: &[impl AsRef<[u8]>]) -> Result<Arc<DryBreakers>, EncodeError> {
-    let texts: Vec<Vec<u8>> =
+    let mut texts: Vec<Vec<u8>> =
         breakers.iter().map(|text| cut(text.as_ref()).to_vec()).filter(|text| !text.is_empty()).collect();
+    texts.sort_unstable();
+    texts.dedup();
     let tables = tables_of(vocab);
     let mut tables = tables.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(table) = tables.of_list.get(&texts) {
         return Ok(table.clone());
     }
-    if tables.of_list.len() + tables.of_text.len() >= MAX_KEPT {
+    if tables.of_list.len() + tables.of_text.len() >= MAX_KEPT || tables.n_pairs >= MAX_PAIRS {
         *tables = Tables { by_byte: tables.by_byte.take(), ..Tables::default() };
     }
-    let Tables { by_byte, of_text, of_list } = &mut *tables;
+    let Tables { by_byte, of_text, of_list, n_pairs } = &mut *tables;
     let by_byte = by_byte.get_or_insert_with(|| ByByte::new(vocab.as_ref()));
     let mut all = DryBreakers::default();
     for text in &texts {
@@ -51,6 +56,7 @@ pub fn dry_breakers(vocab: &Arc<dyn Vocab>, breakers: &[impl AsRef<[u8]>]) -> Re
             Some(table) => table.clone(),
             None => {
                 let table = Arc::new(find(vocab.as_ref(), by_byte, text)?);
+                *n_pairs += table.len();
                 of_text.insert(text.clone(), table.clone());
                 table
             }
@@ -58,6 +64,7 @@ pub fn dry_breakers(vocab: &Arc<dyn Vocab>, breakers: &[impl AsRef<[u8]>]) -> Re
         all.merge(&table);
     }
     let all = Arc::new(all);
+    *n_pairs += all.len();
     of_list.insert(texts, all.clone());
     Ok(all)
 }
@@ -131,6 +138,7 @@ mod tests {
         for thread in threads {
             assert!(Arc::ptr_eq(&thread.join().unwrap(), &first));
         }
+        assert!(Arc::ptr_eq(&dry_breakers(&vocab, &["b", "\n", "b"]).unwrap(), &first), "in another order");
         dry_breakers(&vocab, &["b", "c"]).unwrap();
         assert_eq!(counting.0.load(Ordering::Relaxed), 6, "only c is new");
     }
