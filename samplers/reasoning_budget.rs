@@ -31,6 +31,10 @@ pub struct ReasoningBudget {
     /// How many tokens there are to spend; 0 forces at once, -1 is unlimited. Default 0.
     #[serde(deserialize_with = "budget")]
     pub budget: i32,
+    /// Whether the prompt's tokens count, too. llama-server looks at drawn tokens alone, so that an earlier turn of a chat starts
+    /// nothing; where the prompt ends inside the reasoning, the step begins at `counting`. Default false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sees_prompt: bool,
     /// Where it begins: at `idle` it waits for a start. Default `idle`.
     #[serde(skip_serializing_if = "BudgetState::is_idle")]
     pub state: BudgetState,
@@ -68,7 +72,7 @@ impl BudgetState {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Now {
     state: BudgetState,
-    /// Tokens left of the budget; as many as it counts down, so below 0 when it is unlimited for very long.
+    /// Tokens left of the budget.
     remaining: i64,
     /// The place of the next token to force.
     forced: usize,
@@ -182,6 +186,10 @@ impl SamplerStep for ReasoningBudget {
     }
 
     fn accept(&mut self, token: u32, ctx: &Ctx) {
+        let is_prompt = ctx.history().n_prompt() == ctx.history().len();
+        if is_prompt && !self.sees_prompt {
+            return;
+        }
         match self.now.state {
             BudgetState::Idle | BudgetState::Done => {
                 if Self::finds(&mut self.now.seen, &self.start, ctx) {
@@ -226,10 +234,15 @@ impl SamplerStep for ReasoningBudget {
         state.extend([*now as u64, *remaining as u64, *forced as u64, *seen as u64]);
     }
 
-    fn load(&mut self, state: &mut StateReader<'_>, _: &Ctx) -> Result<(), StepError> {
+    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
         let which = state.number()?;
         let now = *STATES.get(which as usize).ok_or_else(|| StepError::State(format!("{which} is no state")))?;
-        let (remaining, forced, seen) = (state.number()? as i64, state.number()? as usize, state.number()? as usize);
+        let mut up_to = |most: usize| match state.number()? {
+            number if number <= most as u64 => Ok(number as usize),
+            number => Err(StepError::State(format!("{number} is more than {most}"))),
+        };
+        let remaining = up_to(i32::MAX as usize)? as i64;
+        let (forced, seen) = (up_to(self.forced.len().max(1))?, up_to(ctx.history().len())?);
         self.now = Now { state: now, remaining, forced, seen };
         Ok(())
     }

@@ -64,7 +64,8 @@ STEP_DEFAULTS = {
     "chain": {"steps": []},
     # These two may look into the vocabulary.
     "infill": {},
-    "reasoning_budget": {"start": [], "end": [], "forced": [], "budget": -1, "state": "idle"},
+    # `sees_prompt` is of ours: replay() has every sampler accept the prompt.
+    "reasoning_budget": {"start": [], "end": [], "forced": [], "budget": -1, "state": "idle", "sees_prompt": True},
 }
 
 # The numbers of common_reasoning_budget_state.

@@ -42,6 +42,20 @@ fn counts_from_the_start_and_forces_when_spent() {
     assert_eq!(allowed(&mut step, &mut ctx).len(), 10);
 }
 
+/// As in llama-server, an earlier turn's reasoning in the prompt starts nothing, unless the step is told to look.
+#[test]
+fn the_prompt_starts_nothing() {
+    for (sees_prompt, expected) in [(false, Idle), (true, Counting)] {
+        let (step, mut ctx) = prepared(5);
+        let mut step = ReasoningBudget { sees_prompt, ..step };
+        for token in [1, 2] {
+            ctx.history_mut().push_prompt(token);
+            step.accept(token, &ctx);
+        }
+        assert_eq!(step.current(), expected);
+    }
+}
+
 #[test]
 fn an_end_of_its_own_is_enough() {
     let (mut step, mut ctx) = prepared(5);
@@ -116,6 +130,14 @@ fn a_saved_state_goes_on() {
     assert_eq!(other, step);
     let error = other.load(&mut StateReader::new(&[9]), &ctx).unwrap_err().to_string();
     assert_eq!(error, "state: 9 is no state");
+    for (state, expected) in [
+        ([1, u64::MAX, 0, 0], "state: 18446744073709551615 is more than 2147483647"),
+        ([1, 5, 9, 0], "state: 9 is more than 2"),
+        ([1, 5, 0, 4], "state: 4 is more than 3"),
+    ] {
+        let error = other.load(&mut StateReader::new(&state), &ctx).unwrap_err().to_string();
+        assert_eq!(error, expected);
+    }
 }
 
 #[test]

@@ -81,7 +81,7 @@ def budget(c, id_of):
 
     def add(name, rows, likely, prompt=(), kind="uniform", k=12, seed=None, vocab=True, **parameters):
         """`likely` are the tokens among which each draw chooses."""
-        parameters = {"start": [[START]], "end": [[END]], "forced": [END], **parameters}
+        parameters = {"start": [[START]], "end": [[END]], "forced": [END], "sees_prompt": True, **parameters}
         c.add("reasoning_budget/" + name, (kind, N, rows), step("reasoning_budget", **parameters), bias(*[(i, 30) for i in likely]),
               step("top_k", k=min(k, len(likely))), DIST, prompt=prompt, seed=seed, vocab=vocab)
 
