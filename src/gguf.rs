@@ -93,7 +93,8 @@ pub struct GgufFile {
 }
 
 impl GgufFile {
-    /// Opens a file and walks its metadata. Every length is checked against the file.
+    /// Opens a file and walks its metadata. Every length is checked against the file, which must not get shorter while it is
+    /// open.
     ///
     /// # Errors
     /// A file that is none of GGUF, cut, hostile, big-endian, of another version, or a later part of a split model; with the

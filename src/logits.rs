@@ -72,7 +72,7 @@ pub enum LogitsError {
 }
 
 impl LogitsFile {
-    /// Opens a file. `tensor` may be left out where there is only one.
+    /// Opens a file. `tensor` may be left out where there is only one. The file must not get shorter while it is open.
     ///
     /// # Errors
     /// A file that cannot be read, is cut, or has no such tensor of F32 with two dimensions.
@@ -133,8 +133,9 @@ fn not_rows(path: &Path, tensor: &str, dtype: Dtype, shape: &[usize]) -> LogitsE
 /// Maps a file into memory.
 #[allow(unsafe_code)]
 pub(crate) fn map_file(file: &File) -> std::io::Result<Mmap> {
-    // SAFETY: memmap2 asks that nobody changes the file while it is mapped. Logits files and models are written once; a
-    // change would show as other values, since every access is bounds-checked and reads bytes.
+    // SAFETY: memmap2 asks that nobody changes the file while it is mapped. Logits files and models are written once, and
+    // `open`'s docs ask the same of the caller. A change of bytes would show as other values, since every access is
+    // bounds-checked and reads bytes; a file that gets shorter would end the program.
     unsafe { Mmap::map(file) }
 }
 

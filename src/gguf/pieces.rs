@@ -1,9 +1,11 @@
 //! The bytes that llama.cpp shows for a token.
 
+use std::borrow::Cow;
+
 use super::vocab::{Attr, Kind, Token};
 
-/// The space of SentencePiece.
-const UNDERLINE: &str = "\u{2581}";
+/// The space of SentencePiece, U+2581.
+const UNDERLINE: &[u8] = "\u{2581}".as_bytes();
 
 /// How a vocabulary renders its tokens.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +27,7 @@ pub fn piece(token: &Token, style: Style) -> Vec<u8> {
     } else if attr.any(Attr::NORMAL) {
         match style.kind {
             Kind::ByteLevel if !style.underlined => bytes_of_letters(&token.text),
-            _ => String::from_utf8_lossy(&token.text).replace(UNDERLINE, " ").into_bytes(),
+            _ => with_spaces(&token.text),
         }
     } else if attr.any(Attr::BYTE) {
         vec![byte_token(&token.text)]
@@ -35,10 +37,30 @@ pub fn piece(token: &Token, style: Style) -> Vec<u8> {
 }
 
 /// A token that is a text of its own: `detokenize`.
-pub fn lone_piece(piece: &[u8], style: Style) -> Vec<u8> {
+pub fn lone_piece(piece: &[u8], style: Style) -> Cow<'_, [u8]> {
     let start = usize::from(style.space_prefix && piece.first() == Some(&b' '));
-    let text = piece[start..].to_vec();
-    if style.clean_spaces { clean(&text) } else { text }
+    let text = &piece[start..];
+    let may_clean = |pair: &[u8]| pair[0] == b' ' && matches!(pair[1], b'?' | b'!' | b'.' | b',' | b'\'');
+    if style.clean_spaces && text.windows(2).any(may_clean) { Cow::Owned(clean(text)) } else { Cow::Borrowed(text) }
+}
+
+/// The bytes with SentencePiece's spaces as spaces.
+fn with_spaces(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, others)) = rest.split_first() {
+        match rest.strip_prefix(UNDERLINE) {
+            Some(behind) => {
+                bytes.push(b' ');
+                rest = behind;
+            }
+            None => {
+                bytes.push(first);
+                rest = others;
+            }
+        }
+    }
+    bytes
 }
 
 /// The byte of a token like `<0x0A>`, as `strtol` reads the two characters behind the `<0x`.
@@ -53,8 +75,11 @@ fn byte_token(text: &[u8]) -> u8 {
 /// the whole text, as llama.cpp shows it.
 fn bytes_of_letters(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let readable = String::from_utf8_lossy(text);
-    for letter in readable.chars() {
+    // A byte that is no UTF-8 is a letter of its own, U+FFFD.
+    let letters = text.utf8_chunks().flat_map(|chunk| {
+        chunk.valid().chars().chain(std::iter::repeat_n(char::REPLACEMENT_CHARACTER, chunk.invalid().len()))
+    });
+    for letter in letters {
         match byte_of_letter(letter) {
             Some(byte) => bytes.push(byte),
             None => {
@@ -132,6 +157,13 @@ mod tests {
         let mut all: Vec<u8> = (0..=0x143u32).filter_map(char::from_u32).filter_map(byte_of_letter).collect();
         all.sort_unstable();
         assert_eq!(all, (0..=255).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_stay() {
+        assert_eq!(with_spaces(b"\xff\xe2\x96\x81\xc3"), b"\xff \xc3");
+        let shown = bytes_of_letters(b"a\xe2\x82");
+        assert_eq!(shown, b"a[UNK_BYTE_0xefbfbda\xe2\x82][UNK_BYTE_0xefbfbda\xe2\x82]");
     }
 
     #[test]

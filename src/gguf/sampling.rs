@@ -128,7 +128,10 @@ fn hexadecimal(text: &str) -> Option<f32> {
     }
     let kept = digits.trim_start_matches('0');
     let (kept, cut) = kept.split_at(kept.len().min(13));
-    let mantissa = if kept.is_empty() { 0 } else { u64::from_str_radix(kept, 16).ok()? };
+    if kept.is_empty() {
+        return Some(0.0);
+    }
+    let mantissa = u64::from_str_radix(kept, 16).ok()?;
     let tail = &text[whole + fraction..];
     let power: i32 = match exponent(tail, b'p') {
         0 => 0,
@@ -182,6 +185,7 @@ mod tests {
             ("0x1.8", Some(1.5)),
             ("0xg", Some(0.0)),
             ("0x10", Some(16.0)),
+            ("0x0p9999", Some(0.0)),
             (".", None),
             (".e1", None),
             ("e5", None),

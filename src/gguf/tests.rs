@@ -99,9 +99,14 @@ fn vocabularies_that_contradict_themselves_are_refused() {
     let byte = ("tokenizer.ggml.token_type", 9, array(5, 2, &[6, 0, 0, 0, 1, 0, 0, 0]));
     assert_eq!(vocab(&[tokens, byte]), "tokenizer.ggml.token_type: token 0, \"a\", is no byte token");
 
+    let strange = [("tokenizer.ggml.model", 8, text("gpt2")), ("tokenizer.ggml.pre", 8, text("brand-new"))];
+    let error = open(&header(3, &strange)).unwrap().vocab().unwrap_err().to_string();
+    assert!(error.ends_with("tokenizer.ggml.pre: the pre-tokenizer brand-new is not known to b11192"), "{error}");
     let other = open(&header(3, &[("tokenizer.ggml.model", 8, text("rwkv"))])).unwrap();
     let error = other.vocab().unwrap_err().to_string();
-    assert!(error.ends_with("tokenizer.ggml.model: the tokenizer rwkv is not known; llama, t5, bert, gpt2, hybriddna, whitespace and gemma4 are read"));
+    assert!(error.ends_with(
+        "tokenizer.ggml.model: the tokenizer rwkv is not known; llama, t5, bert, gpt2, whitespace and gemma4 are read"
+    ));
     let none = open(&header(3, &[])).unwrap();
     assert!(!none.has_vocab());
     let error = none.vocab().unwrap_err().to_string();

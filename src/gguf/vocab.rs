@@ -58,6 +58,58 @@ const KEEP_SPACES: &[&str] = &[
     "viking",
     "youtu",
 ];
+/// Those whose texts lose them. Others are not known, and whether they do cannot be told.
+const CLEAN_SPACES: &[&str] = &[
+    "",
+    "a.x-4.0",
+    "bloom",
+    "chatglm-bpe",
+    "codeshell",
+    "dbrx",
+    "default",
+    "exaone",
+    "exaone-moe",
+    "exaone4",
+    "falcon",
+    "falcon-h1",
+    "falcon3",
+    "gemma4",
+    "gigachat",
+    "glm4",
+    "gpt-2",
+    "gpt3-finnish",
+    "granite-embed-multi-311m",
+    "jais",
+    "jais-2",
+    "jina-de",
+    "jina-es",
+    "jina-v1-en",
+    "jina-v2-code",
+    "jina-v2-de",
+    "jina-v2-es",
+    "jina-v5-nano",
+    "lfm2",
+    "llama-bpe",
+    "llama-v3",
+    "llama3",
+    "megrez",
+    "mellum",
+    "mellum2",
+    "midm-2.0",
+    "minerva-7b",
+    "minicpm5",
+    "modern-bert",
+    "mpt",
+    "olmo",
+    "phi-2",
+    "pixtral",
+    "refact",
+    "roberta-bpe",
+    "smaug-bpe",
+    "stablelm2",
+    "starcoder",
+    "whitespace",
+];
 /// Pre-tokenizers of byte-level vocabularies whose tokens are written with SentencePiece's spaces.
 const UNDERLINED: &[&str] = &["gemma4", "granite-embed-multi-311m", "sarvam-moe"];
 
@@ -173,7 +225,12 @@ impl GgufVocab {
         let (style, defaults) = style(metadata)?;
         let mut tokens = tokens(metadata, style)?;
         let Special { eog, eot, eos } = find(metadata, &mut tokens, defaults);
-        let suppressed = metadata.ints("tokenizer.ggml.suppress_tokens").unwrap_or_default();
+        const SUPPRESS: &str = "tokenizer.ggml.suppress_tokens";
+        let suppressed = metadata.ints(SUPPRESS);
+        if metadata.has(SUPPRESS) && suppressed.is_none() {
+            return Err(Problem::key(SUPPRESS, "is no list of 32-bit integers"));
+        }
+        let suppressed = suppressed.unwrap_or_default();
         let suppressed = suppressed.into_iter().filter_map(|id| u32::try_from(id).ok());
         let suppressed = suppressed.filter(|&id| (id as usize) < tokens.len()).collect();
         Ok(Self {
@@ -193,16 +250,23 @@ fn style(metadata: &Metadata) -> Result<(Style, Defaults), Problem> {
         "llama" => (Kind::SentencePiece, Some(2)),
         "t5" => (Kind::SentencePiece, Some(1)),
         "bert" => (Kind::WordPiece, None),
-        "gpt2" | "hybriddna" | "whitespace" => (Kind::ByteLevel, Some(11)),
+        "gpt2" | "whitespace" => (Kind::ByteLevel, Some(11)),
         "gemma4" => (Kind::ByteLevel, None),
         other => {
-            let known = "llama, t5, bert, gpt2, hybriddna, whitespace and gemma4 are read";
+            let known = "llama, t5, bert, gpt2, whitespace and gemma4 are read";
             return Err(Problem::key(MODEL, format!("the tokenizer {other} is not known; {known}")));
         }
     };
     let pre = if model == "gemma4" { "gemma4" } else { metadata.text("tokenizer.ggml.pre").unwrap_or_default() };
     let byte_level = kind == Kind::ByteLevel;
-    let space_prefix = metadata.flag("tokenizer.ggml.add_space_prefix").unwrap_or(model == "llama");
+    if byte_level && !KEEP_SPACES.contains(&pre) && !CLEAN_SPACES.contains(&pre) {
+        return Err(Problem::key("tokenizer.ggml.pre", format!("the pre-tokenizer {pre} is not known to b11192")));
+    }
+    const SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
+    let space_prefix = metadata.flag(SPACE_PREFIX).unwrap_or(model == "llama");
+    if metadata.has(SPACE_PREFIX) && metadata.flag(SPACE_PREFIX).is_none() {
+        return Err(Problem::key(SPACE_PREFIX, "is no flag"));
+    }
     let clean_spaces = kind == Kind::WordPiece || (byte_level && !KEEP_SPACES.contains(&pre));
     let underlined = byte_level && UNDERLINED.contains(&pre);
     Ok((Style { kind, underlined, space_prefix, clean_spaces }, Defaults { eos }))
@@ -248,9 +312,7 @@ impl Vocab for GgufVocab {
     }
 
     fn lone_piece(&self, id: u32) -> Cow<'_, [u8]> {
-        let piece = self.piece(id);
-        let Style { space_prefix, clean_spaces, .. } = self.style;
-        if space_prefix || clean_spaces { Cow::Owned(lone_piece(piece, self.style)) } else { Cow::Borrowed(piece) }
+        lone_piece(self.piece(id), self.style)
     }
 
     fn is_control(&self, id: u32) -> bool {
