@@ -2,6 +2,10 @@
 
 /// The known name that a wrong one most likely meant, if any is near.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Nobody misspells at such length, and comparing would take long.
+    if name.len() > 64 {
+        return None;
+    }
     let folded = fold(name);
     known
         .into_iter()

@@ -98,13 +98,24 @@ impl Source<'_> {
         match field.kind {
             Kind::Int(slot, limits) => {
                 let read = convert::int(value)?;
-                *slot(params) = limits.hold(read, name, report, |x| x.to_string())?;
+                if value.as_i64() != Some(read.into()) {
+                    report.converted(name, value.to_string(), read.to_string());
+                }
+                *slot(params) = limits.hold(read, name, value, report, |x| x.to_string())?;
             }
             Kind::Float(slot, limits) => {
                 let read = convert::float(value)?;
-                *slot(params) = limits.hold(read, name, report, |x| format!("{x:.6}"))?;
+                if value.is_boolean() {
+                    report.converted(name, value.to_string(), read.to_string());
+                }
+                *slot(params) = limits.hold(read, name, value, report, |x| format!("{x:.6}"))?;
             }
-            Kind::Seed => params.seed = convert::unsigned(value)?,
+            Kind::Seed => {
+                params.seed = convert::unsigned(value)?;
+                if value.as_i64() != Some(params.seed.into()) && value.as_i64() != Some(-1) {
+                    report.converted(name, value.to_string(), params.seed.to_string());
+                }
+            }
             Kind::Bool(slot) => *slot(params) = convert::boolean(value)?,
             Kind::Custom(read) => read(self, value, params, report)?,
         }
@@ -114,20 +125,27 @@ impl Source<'_> {
 
 impl<T: Copy + PartialOrd + ToString> Limits<T> {
     /// Clamps to soft limits and refuses beyond hard ones.
-    fn hold(&self, read: T, name: &'static str, report: &mut Report, text: impl Fn(T) -> String) -> Result<T, String> {
-        let clamped = if read < self.min {
-            self.min
-        } else if self.max < read {
-            self.max
-        } else {
-            return Ok(read);
-        };
+    fn hold(
+        &self,
+        read: T,
+        name: &'static str,
+        sent: &Value,
+        report: &mut Report,
+        text: impl Fn(T) -> String,
+    ) -> Result<T, String> {
+        let outside = read < self.min || self.max < read;
         if self.hard {
             let (min, max) = (text(self.min), text(self.max));
-            return Err(format!("Value must be between {min} <= value <= {max}, but got {}", text(read)));
+            let refusal = || format!("Value must be between {min} <= value <= {max}, but got {}", text(read));
+            return if outside { Err(refusal()) } else { Ok(read) };
         }
-        report.clamped(name, read.to_string(), clamped.to_string());
-        Ok(clamped)
+        // std::max(min, std::min(max, read)): of equals the limit is taken, so -0 becomes a minimum of 0.
+        let held = if read < self.max { read } else { self.max };
+        let held = if self.min < held { held } else { self.min };
+        if outside {
+            report.clamped(name, sent.to_string(), held.to_string());
+        }
+        Ok(held)
     }
 }
 

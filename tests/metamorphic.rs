@@ -136,3 +136,34 @@ fn a_field_without_its_step_is_reported() {
         assert!(!quiet, "{field} does nothing in {set}, and the report is quiet");
     }
 }
+
+/// And a field that a neighbour's value switches off, in a step that is listed.
+#[test]
+fn a_field_with_an_idle_neighbour_is_reported() {
+    let (rows, vocab) = recorded();
+    for (field, neighbours) in [
+        ("dry_base", json!({})),
+        ("dry_allowed_length", json!({})),
+        ("dry_sequence_breakers", json!({})),
+        ("dry_penalty_last_n", json!({})),
+        ("dry_multiplier", json!({"dry_penalty_last_n": 0})),
+        ("xtc_threshold", json!({})),
+        ("xtc_probability", json!({"xtc_threshold": 0.6})),
+        ("dynatemp_exponent", json!({})),
+        ("repeat_last_n", json!({})),
+        ("repeat_penalty", json!({"repeat_last_n": 0})),
+        ("frequency_penalty", json!({"repeat_last_n": 0})),
+        ("presence_penalty", json!({"repeat_last_n": 0})),
+        ("adaptive_decay", json!({"samplers": ["top_k", "adaptive_p"]})),
+        ("min_keep", json!({"top_p": 1, "min_p": 0})),
+    ] {
+        let (_, _, value) = raised().into_iter().find(|(raised, ..)| *raised == field).unwrap();
+        let mut idle = neighbours.clone();
+        idle["seed"] = json!(7);
+        let mut set = idle.clone();
+        set[field] = value;
+        let ((before, _), (after, quiet)) = (draws(&idle, &rows, &vocab), draws(&set, &rows, &vocab));
+        assert_eq!(before, after, "{field} acts in {set}");
+        assert!(!quiet, "{field} does nothing in {set}, and the report is quiet");
+    }
+}

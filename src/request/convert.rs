@@ -75,6 +75,8 @@ pub fn string(value: &Value) -> Result<&str, String> {
 
 /// `strtol(text, &end, 10)` cut to an int, if the whole text is a number. An empty text is 0.
 pub fn whole_text_int(text: &str) -> Option<i32> {
+    // As a C string it ends at a byte of 0.
+    let text = text.split('\0').next().unwrap_or(text);
     let digits = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
     let (negative, digits) = match digits.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -145,6 +147,8 @@ mod tests {
             ("x5", None),
             (" ", None),
             ("-", None),
+            ("12\0abc", Some(12)),
+            ("\0", Some(0)),
         ] {
             assert_eq!(whole_text_int(text), expected, "{text:?}");
         }

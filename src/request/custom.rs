@@ -20,11 +20,20 @@ pub fn dry_base(source: &Source<'_>, value: &Value, params: &mut Params, report:
 }
 
 /// Only a list of texts that is not empty; anything else is refused, whatever is wrong with it.
-pub fn dry_sequence_breakers(_: &Source<'_>, value: &Value, params: &mut Params, _: &mut Report) -> Result<(), String> {
+pub fn dry_sequence_breakers(
+    _: &Source<'_>,
+    value: &Value,
+    params: &mut Params,
+    report: &mut Report,
+) -> Result<(), String> {
     let texts: Option<Vec<String>> =
         value.as_array().and_then(|list| list.iter().map(|text| text.as_str().map(String::from)).collect());
     match texts {
         Some(texts) if !texts.is_empty() => {
+            if let Some(long) = texts.iter().find(|text| text.len() > 40) {
+                let shown: String = long.chars().take(20).collect();
+                report.reduced("dry_sequence_breakers", format!("only the first 40 bytes of {shown}… and the like"));
+            }
             params.dry_sequence_breakers = texts;
             params.dry_breakers = None;
             Ok(())
@@ -130,6 +139,13 @@ impl Source<'_> {
             _ => report.dropped("logit_bias", shown, None),
         }
     }
+}
+
+/// Read for its type, and of no effect: there is no other back end than this one.
+pub fn backend_sampling(_: &Source<'_>, value: &Value, _: &mut Params, report: &mut Report) -> Result<(), String> {
+    convert::boolean(value)?;
+    report.no_effect("backend_sampling", "there is no other back end than this one");
+    Ok(())
 }
 
 /// Bans the end-of-generation tokens, behind the other biases.

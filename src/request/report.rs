@@ -1,5 +1,6 @@
 //! What became of every field of a request: nothing is silently ignored.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -9,11 +10,18 @@ use crate::llama_server::StepName;
 use crate::names::{nearest, suggestion};
 use crate::params::Params;
 
+/// So many dropped parts of a field are told one by one.
+const MAX_DROPPED: usize = 16;
+/// A dropped part is shown up to so many characters.
+const MAX_SHOWN: usize = 60;
+
 /// What became of the fields of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// In llama-server's order, then what it does not know.
     pub notes: Vec<FieldNote>,
+    /// How many parts of each field were dropped.
+    n_dropped: BTreeMap<String, usize>,
 }
 
 /// One thing that became of a field.
@@ -33,6 +41,13 @@ pub enum Fate {
     Used,
     /// Its value was moved into the field's range.
     Clamped {
+        /// As sent.
+        from: String,
+        /// As used.
+        to: String,
+    },
+    /// Its value was converted as C does it.
+    Converted {
         /// As sent.
         from: String,
         /// As used.
@@ -78,6 +93,7 @@ impl fmt::Display for FieldNote {
         match &self.fate {
             Fate::Used => f.write_str("used"),
             Fate::Clamped { from, to } => write!(f, "{from} is out of range, {to} is used"),
+            Fate::Converted { from, to } => write!(f, "{from} is read as {to}"),
             Fate::Aliased { to } => write!(f, "read as {to}"),
             Fate::Shadowed { by } => write!(f, "{by} is given, too, and counts"),
             Fate::Dropped { part, nearest } => write!(f, "{part} is dropped{}", suggestion(*nearest)),
@@ -111,12 +127,26 @@ impl Report {
         }
     }
 
+    pub(super) fn converted(&mut self, field: &str, from: String, to: String) {
+        self.replace_used(field, Fate::Converted { from, to });
+    }
+
+    pub(super) fn reduced(&mut self, field: &str, why: impl Into<String>) {
+        self.replace_used(field, Fate::Reduced { why: why.into() });
+    }
+
     pub(super) fn clamped(&mut self, field: &str, from: String, to: String) {
         self.replace_used(field, Fate::Clamped { from, to });
     }
 
+    /// Notes a part of a field that is left out: the first of them one by one, all others by their number.
     pub(super) fn dropped(&mut self, field: &str, part: &str, nearest: Option<&'static str>) {
-        self.replace_used(field, Fate::Dropped { part: part.to_string(), nearest });
+        let n = self.n_dropped.entry(field.to_string()).or_default();
+        *n += 1;
+        if *n <= MAX_DROPPED {
+            let part = part.chars().take(MAX_SHOWN).collect();
+            self.replace_used(field, Fate::Dropped { part, nearest });
+        }
     }
 
     pub(super) fn no_effect(&mut self, field: &str, why: impl Into<String>) {
@@ -134,11 +164,17 @@ impl Report {
     /// Adds what only the whole request shows: fields whose step does not run, and fields that nobody knows.
     pub(super) fn finish(&mut self, body: &Map<String, Value>, params: &Params) {
         for field in FIELDS {
-            let Some(why) = idle(field.serves, params) else { continue };
+            let Some(why) = idle(field.serves, params).or_else(|| neutral(field.names[0], params)) else { continue };
             for &name in field.names {
                 if self.notes.iter().any(|note| note.field == name && note.fate == Fate::Used) {
                     self.no_effect(name, why.clone());
                 }
+            }
+        }
+        for (field, n) in std::mem::take(&mut self.n_dropped) {
+            if n > MAX_DROPPED {
+                let part = format!("and {} more", n - MAX_DROPPED);
+                self.note(&field, Fate::Dropped { part, nearest: None });
             }
         }
         if without_breakers(params) {
@@ -192,4 +228,34 @@ fn idle(serves: Serves, params: &Params) -> Option<String> {
         Serves::Mirostat if !mirostat => Some("mirostat is 0".to_string()),
         _ => None,
     }
+}
+
+/// Why a field changes nothing although its step runs: a neighbour's value switches it off.
+fn neutral(field: &str, params: &Params) -> Option<String> {
+    let xtc_is_off = params.xtc_probability <= 0.0 || params.xtc_threshold > 0.5;
+    let flat_penalties =
+        params.repeat_penalty == 1.0 && params.frequency_penalty == 0.0 && params.presence_penalty == 0.0;
+    let nothing_truncates = params.typical_p >= 1.0 && params.top_p >= 1.0 && params.min_p <= 0.0 && xtc_is_off;
+    let (is_neutral, why) = match field {
+        "dynatemp_exponent" => (params.dynatemp_range <= 0.0, "dynatemp_range is 0"),
+        "xtc_threshold" => (params.xtc_probability <= 0.0, "xtc_probability is 0"),
+        "xtc_probability" => (params.xtc_threshold > 0.5, "xtc_threshold is above 0.5"),
+        "repeat_last_n" => (flat_penalties, "no penalty is set"),
+        "repeat_penalty" | "frequency_penalty" | "presence_penalty" => {
+            (params.repeat_last_n <= 0, "repeat_last_n is 0")
+        }
+        "dry_base" | "dry_allowed_length" | "dry_penalty_last_n" | "dry_sequence_breakers"
+            if params.dry_multiplier == 0.0 =>
+        {
+            (true, "dry_multiplier is 0")
+        }
+        "dry_multiplier" | "dry_base" | "dry_allowed_length" | "dry_sequence_breakers" => {
+            (params.dry_penalty_last_n == 0, "dry_penalty_last_n is 0")
+        }
+        "adaptive_decay" => (params.adaptive_target < 0.0, "adaptive_target is below 0"),
+        "post_sampling_probs" => (params.n_probs <= 0, "n_probs is 0"),
+        "min_keep" => (nothing_truncates, "nothing truncates"),
+        _ => (false, ""),
+    };
+    is_neutral.then(|| why.to_string())
 }

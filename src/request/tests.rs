@@ -116,7 +116,10 @@ fn breakers_without_a_vocabulary_are_told() {
         surprises(json!({"dry_multiplier": 0.8, "dry_sequence_breakers": ["x"]})),
         ["dry_sequence_breakers: has no effect: texts need a vocabulary, and there is none"]
     );
-    assert!(surprises(json!({"dry_sequence_breakers": ["x"]})).is_empty(), "DRY is off");
+    assert_eq!(
+        surprises(json!({"dry_sequence_breakers": ["x"]})),
+        ["dry_sequence_breakers: has no effect: dry_multiplier is 0"]
+    );
 }
 
 /// User case 8: a parameter whose step is not in the list does nothing, and the report says so.
@@ -219,4 +222,62 @@ fn case_37_logit_bias() {
             "logit_bias: has no effect: [\"text\",1]: a text needs a vocabulary, and there is none",
         ]
     );
+}
+
+/// What C makes of a number is told, and what came in as it is used is not.
+#[test]
+fn conversions_are_told() {
+    assert_eq!(surprises(json!({"top_k": 40.7})), ["top_k: 40.7 is read as 40"]);
+    assert_eq!(surprises(json!({"temperature": true})), ["temperature: true is read as 1"]);
+    assert_eq!(surprises(json!({"seed": -2})), ["seed: -2 is read as 4294967294"]);
+    assert_eq!(surprises(json!({"seed": 4_294_967_296i64})), ["seed: 4294967296 is read as 0"]);
+    assert!(read(json!({"seed": -1, "top_k": 7, "temperature": 1})).1.is_quiet());
+}
+
+/// `std::max(0, -0.0)` is 0.0: a soft limit takes the sign away.
+#[test]
+fn a_soft_limit_takes_minus_zero() {
+    let params = read(json!({"temperature": -0.0, "top_p": -0.0})).0;
+    assert_eq!((params.temperature.to_bits(), params.top_p.to_bits()), (0, 0));
+}
+
+/// Longer breakers are cut, as llama.cpp cuts them.
+#[test]
+fn long_breakers_are_told() {
+    let long = "a".repeat(41);
+    let notes: Vec<String> = read(json!({"dry_multiplier": 1, "dry_sequence_breakers": [long]}))
+        .1
+        .surprises()
+        .map(|note| note.to_string())
+        .collect();
+    assert_eq!(
+        notes[0],
+        "dry_sequence_breakers: used, but only the first 40 bytes of aaaaaaaaaaaaaaaaaaaa… and the like"
+    );
+}
+
+/// However much is dropped, the report stays short, and quick to write.
+#[test]
+fn many_dropped_parts_are_counted() {
+    let started = std::time::Instant::now();
+    let biases: Vec<Value> = (0..200_000).map(|i| json!([i, "x"])).collect();
+    let notes = surprises(json!({"logit_bias": biases, "samplers": "?".repeat(200_000)}));
+    assert_eq!(notes.len(), 34);
+    assert!(notes.contains(&"logit_bias: and 199984 more is dropped".to_string()), "{notes:?}");
+    assert!(started.elapsed().as_secs() < 20);
+}
+
+/// A known difference: serde_json reads `-0` as the float -0.0, nlohmann's JSON as the integer 0.
+#[test]
+fn minus_zero_is_a_float() {
+    let body: Value = serde_json::from_str(r#"{"logit_bias": [[-0, 1]], "frequency_penalty": -0}"#).unwrap();
+    let (params, report) = read(body.clone());
+    assert_eq!((params.logit_bias.len(), params.frequency_penalty.to_bits()), (0, (-0.0f32).to_bits()));
+    assert!(report.surprises().any(|note| note.to_string() == "logit_bias: [-0.0,1] is dropped"), "{report:?}");
+    let draw = |params: Params| {
+        let mut sampler = Sampler::new(Params { seed: 1, ..params }).unwrap();
+        sampler.accept_prompt_all(&[0, 1, 1]).unwrap();
+        sampler.draw(&[1.0, -0.0, 2.0]).unwrap().candidates().to_vec()
+    };
+    assert_eq!(format!("{:?}", draw(params)), format!("{:?}", draw(Params::default())));
 }
