@@ -119,14 +119,18 @@ pub enum BuildError {
     Chain(#[from] ChainError),
 }
 
-/// The chain that `common_sampler_init` of b11192 builds: biases and the vocabulary's suppressed tokens (if any), the listed steps in their order, and the draw,
-/// which is `adaptive_p` wherever the list names it, else `dist`. With `mirostat` 1 or 2: biases, plain temperature, mirostat.
+/// The chain that `common_sampler_init` of b11192 builds: the reasoning budget (if any), biases and the vocabulary's
+/// suppressed tokens (if any), the listed steps in their order, and the draw, which is `adaptive_p` wherever the list names it,
+/// else `dist`. With `mirostat` 1 or 2: budget, biases, plain temperature, mirostat.
 ///
 /// # Errors
 /// A penalty or a mirostat version that llama-server refuses.
 pub fn llama_server_chain(params: &Params) -> Result<Chain, BuildError> {
     check_penalties(params)?;
     let mut chain = Chain::new();
+    if let Some(budget) = &params.reasoning_budget {
+        chain = chain.with(budget.clone());
+    }
     let suppressed = params.vocab.iter().flat_map(|vocab| vocab.suppressed());
     let biases: Vec<(u32, f32)> =
         params.logit_bias.iter().copied().chain(suppressed.map(|&token| (token, f32::NEG_INFINITY))).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use sampler_steps::Vocab;
+use sampler_steps::{ReasoningBudget, Vocab};
 
 use crate::llama_server::StepName;
 
@@ -78,6 +78,8 @@ pub struct Params {
     pub samplers: Vec<StepName>,
     /// Tokens and what is added to their logits. Default none.
     pub logit_bias: Vec<(u32, f32)>,
+    /// A budget of tokens for reasoning, the chain's first step: an engine knows the tokens that start and end it. Default none.
+    pub reasoning_budget: Option<ReasoningBudget>,
     /// The model's vocabulary, for DRY's breakers and texts in biases.
     pub vocab: Option<Arc<dyn Vocab>>,
     /// How many tokens there are, where no vocabulary tells: ids beyond it are passed over, and reported.
@@ -176,6 +178,7 @@ impl Default for Params {
             post_sampling_probs: false,
             samplers: StepName::DEFAULT_ORDER.to_vec(),
             logit_bias: Vec::new(),
+            reasoning_budget: None,
             vocab: None,
             n_vocab: None,
             layers: Layers::default(),

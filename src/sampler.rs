@@ -143,7 +143,11 @@ impl Sampler {
         let mut cands = CandSet::new(logits, &mut self.buf);
         match (self.non_finite, sound) {
             (NonFinite::Refuse, Err(error)) => return Err(error),
-            (NonFinite::FiniteArgmax, Err(_)) => cands.select(finite_argmax(logits).ok_or(SampleError::AllMasked)?),
+            (NonFinite::FiniteArgmax, Err(_)) => {
+                before(&mut cands)?;
+                let best = finite_argmax(cands.logits()).ok_or(SampleError::AllMasked)?;
+                cands.select(best);
+            }
             _ => {
                 before(&mut cands)?;
                 self.chain.apply_seen(&mut cands, &mut self.ctx, seen);
@@ -210,6 +214,12 @@ impl Sampler {
     /// The chain.
     pub fn chain(&self) -> &Chain {
         &self.chain
+    }
+
+    /// Shows every running step of a type, to talk to it: `sampler.visit_mut(|budget: &mut ReasoningBudget| { budget.force(); })`.
+    /// A parameter that is changed counts from the next draw.
+    pub fn visit_mut<T: SamplerStep>(&mut self, mut visit: impl FnMut(&mut T)) {
+        self.chain.visit_mut(&mut visit);
     }
 
     /// The context: vocabulary, history, seed.
@@ -308,8 +318,8 @@ fn check_finite(logits: &[f32]) -> Result<(), SampleError> {
     if any { Ok(()) } else { Err(SampleError::AllMasked) }
 }
 
-fn finite_argmax(logits: &[f32]) -> Option<usize> {
-    let mut finite = logits.iter().enumerate().filter(|(_, logit)| logit.is_finite());
+fn finite_argmax(logits: impl Iterator<Item = f32>) -> Option<usize> {
+    let mut finite = logits.enumerate().filter(|(_, logit)| logit.is_finite());
     let first = finite.next()?;
     Some(finite.fold(first, |best, next| if next.1 > best.1 { next } else { best }).0)
 }

@@ -24,6 +24,13 @@ impl Sampler {
         self.breaker_texts.clear();
     }
 
+    /// What tells the breakers of every DRY step from others.
+    pub(super) fn breaker_digests(&self) -> Vec<u64> {
+        let mut digests = Vec::new();
+        self.chain.visit(&mut |dry: &Dry| digests.push(dry.breakers_in_use().digest()));
+        digests
+    }
+
     fn has_dry(&self) -> bool {
         let mut found = false;
         self.chain.visit(&mut |dry: &Dry| found |= !sampler_steps::SamplerStep::is_off(dry));

@@ -5,10 +5,16 @@ use sampler_steps::CandSet;
 use super::Sampler;
 use crate::error::SampleError;
 
-/// What may follow: a grammar that knows the text so far. Whoever owns it tells it which token was accepted.
+/// What may follow: a grammar that knows the text so far.
 pub trait Constraint {
     /// Whether the token may come next.
     fn allows(&mut self, token: u32) -> bool;
+
+    /// Takes note of an accepted token. [`Sampler::sample_and_accept_constrained`] calls it; after other draws its owner does.
+    /// Default: nothing.
+    fn accept(&mut self, token: u32) {
+        let _ = token;
+    }
 
     /// Sets the logit of every candidate that may not come next to -infinity, with [`CandSet::mask`].
     fn mask(&mut self, cands: &mut CandSet<'_>) {
@@ -24,7 +30,8 @@ impl Sampler {
     /// penalties apply anew.
     ///
     /// # Errors
-    /// As [`sample`](Self::sample), and [`SampleError::AllMasked`] where the constraint allows nothing.
+    /// As [`sample`](Self::sample), and [`SampleError::AllMasked`] where the constraint allows nothing; the generators have then
+    /// moved for the first draw, which [`rewind(0)`](Self::rewind) undoes.
     pub fn sample_constrained(
         &mut self,
         logits: &[f32],
@@ -100,6 +107,16 @@ mod tests {
         sampler.accept_prompt(1).unwrap();
         // 3.0 becomes 1.5 once, not 0.75 in the second run.
         assert_eq!(sampler.sample_constrained(&[2.0, 3.0, 1.0], &mut Only(&[1, 2])), Ok((1, true)));
+    }
+
+    /// A row that is not finite keeps to the grammar, too.
+    #[test]
+    fn the_largest_finite_logit_is_an_allowed_one() {
+        let mut argmax = sampler(Chain::new().with(Dist::default())).with_non_finite(crate::NonFinite::FiniteArgmax);
+        let row = [1.0, f32::NAN, 3.0, 2.0];
+        assert_eq!(argmax.sample_constrained(&row, &mut Only(&[0, 1, 3])), Ok((3, true)));
+        assert_eq!(argmax.sample_constrained(&row, &mut Only(&[2])), Ok((2, false)));
+        assert_eq!(argmax.sample_constrained(&row, &mut Only(&[1])), Err(SampleError::AllMasked));
     }
 
     #[test]

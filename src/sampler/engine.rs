@@ -3,8 +3,8 @@
 use sampler_steps::{SamplerStep, StateReader, StepError};
 use serde::{Deserialize, Serialize};
 
-use super::Sampler;
 use super::past::Mark;
+use super::{Constraint, Sampler};
 use crate::error::SampleError;
 
 /// What cannot be taken back or brought back.
@@ -30,6 +30,9 @@ pub enum EngineError {
     /// The snapshot is of a version that this crate does not know.
     #[error("version {0} of snapshots is not known; this is version 1")]
     Version(u32),
+    /// The snapshot is of a sampler whose DRY steps have other breakers: another vocabulary's, or given by the engine.
+    #[error("the snapshot is of a sampler with other DRY breakers")]
+    OtherBreakers,
     /// A token of the snapshot's history is beyond this vocabulary.
     #[error("the snapshot's history: {0}")]
     History(SampleError),
@@ -46,6 +49,8 @@ pub struct Snapshot {
     seed: u32,
     /// The chain's steps, to know that it is the same.
     chain: serde_json::Value,
+    /// What DRY's breakers became in the vocabulary, which the steps alone do not tell.
+    dry_breakers: Vec<u64>,
     history: Vec<u32>,
     n_prompt: usize,
     pub(super) state: Vec<u64>,
@@ -63,32 +68,72 @@ impl Sampler {
         draft: &[u32],
         rows: impl IntoIterator<Item = &'r [f32]>,
     ) -> Result<Vec<u32>, SampleError> {
+        self.sample_and_accept_with(draft, rows, |sampler, row| {
+            let token = sampler.sample(row)?;
+            sampler.accept(token)
+        })
+    }
+
+    /// The same with a grammar, which is told of every token: [`sample_constrained`](Self::sample_constrained) and
+    /// [`Constraint::accept`] for each.
+    ///
+    /// # Errors
+    /// As [`sample_and_accept`](Self::sample_and_accept). The constraint keeps the tokens that came before the error.
+    pub fn sample_and_accept_constrained<'r>(
+        &mut self,
+        draft: &[u32],
+        rows: impl IntoIterator<Item = &'r [f32]>,
+        constraint: &mut (impl Constraint + ?Sized),
+    ) -> Result<Vec<u32>, SampleError> {
+        self.sample_and_accept_with(draft, rows, |sampler, row| {
+            let (token, _) = sampler.sample_constrained(row, constraint)?;
+            sampler.accept(token)?;
+            constraint.accept(token);
+            Ok(())
+        })
+    }
+
+    /// Goes along a draft with a way to draw and accept a token; all or nothing.
+    fn sample_and_accept_with<'r>(
+        &mut self,
+        draft: &[u32],
+        rows: impl IntoIterator<Item = &'r [f32]>,
+        step: impl FnMut(&mut Self, &[f32]) -> Result<(), SampleError>,
+    ) -> Result<Vec<u32>, SampleError> {
         let before = self.mark();
-        let drawn = self.along(draft, rows);
+        // No mark of before may go until the draft has succeeded.
+        let depth = self.past.make_room(draft.len() + 1);
+        let drawn = self.along(draft, rows, step);
         if drawn.is_err() {
-            // What was accepted has left its marks; they go, too.
             let accepted = self.ctx.history().len() - before.len;
-            self.past.back(accepted.min(self.past.len()));
+            self.past.back(accepted);
             self.go_back_to(&before);
         }
+        self.past.set_depth(depth);
         drawn
     }
 
-    fn along<'r>(&mut self, draft: &[u32], rows: impl IntoIterator<Item = &'r [f32]>) -> Result<Vec<u32>, SampleError> {
+    fn along<'r>(
+        &mut self,
+        draft: &[u32],
+        rows: impl IntoIterator<Item = &'r [f32]>,
+        mut step: impl FnMut(&mut Self, &[f32]) -> Result<(), SampleError>,
+    ) -> Result<Vec<u32>, SampleError> {
+        let start = self.ctx.history().len();
         let mut rows = rows.into_iter();
-        let mut tokens = Vec::with_capacity(draft.len() + 1);
         loop {
-            let row = rows.next().ok_or(SampleError::TooFewRows { wanted: draft.len() + 1, found: tokens.len() })?;
-            let token = self.sample(row)?;
-            self.accept(token)?;
-            tokens.push(token);
-            if draft.get(tokens.len() - 1) != Some(&token) {
-                return Ok(tokens);
+            let found = self.ctx.history().len() - start;
+            let row = rows.next().ok_or(SampleError::TooFewRows { wanted: draft.len() + 1, found })?;
+            step(self, row)?;
+            let drawn = &self.ctx.history().tokens()[start..];
+            if draft.get(found) != drawn.last() {
+                return Ok(drawn.to_vec());
             }
         }
     }
 
-    /// Takes the last `n` accepted tokens back: the history, generators and averages are those of before they were drawn.
+    /// Takes the last `n` accepted tokens back: the history, generators and averages are those of before they were drawn. With
+    /// 0 it undoes a draw that was not accepted.
     /// The states of the last 256 tokens are kept; [`with_rewind_depth`](Self::with_rewind_depth) changes that.
     ///
     /// # Errors
@@ -116,6 +161,7 @@ impl Sampler {
             version: 1,
             seed: self.seed(),
             chain: self.chain_json(),
+            dry_breakers: self.breaker_digests(),
             history: self.ctx.history().tokens().to_vec(),
             n_prompt,
             state,
@@ -126,7 +172,7 @@ impl Sampler {
     /// What lies before it cannot be taken back.
     ///
     /// # Errors
-    /// A snapshot of another chain, version or vocabulary; nothing changes then.
+    /// A snapshot of another chain, version, vocabulary or table of breakers; nothing changes then.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
         if snapshot.version != 1 {
             return Err(EngineError::Version(snapshot.version));
@@ -134,6 +180,9 @@ impl Sampler {
         let here = self.chain_json();
         if snapshot.chain != here {
             return Err(EngineError::OtherChain { there: snapshot.chain.to_string(), here: here.to_string() });
+        }
+        if snapshot.dry_breakers != self.breaker_digests() {
+            return Err(EngineError::OtherBreakers);
         }
         if let Some(n_vocab) = self.ctx.n_vocab()
             && let Some(&token) = snapshot.history.iter().find(|&&token| token as usize >= n_vocab)

@@ -29,9 +29,16 @@ impl Default for Past {
 impl Past {
     pub fn set_depth(&mut self, depth: usize) {
         self.depth = depth;
-        while self.marks.len() > depth + 1 {
+        while self.len() > depth {
             self.marks.pop_front();
         }
+    }
+
+    /// Lets `n` more marks in before the oldest go; [`set_depth`](Self::set_depth) brings the depth back.
+    pub fn make_room(&mut self, n: usize) -> usize {
+        let depth = self.depth;
+        self.depth = depth.saturating_add(n);
+        depth
     }
 
     /// An empty mark to write the newest state to. The memory of one that is too old is used again.

@@ -12,9 +12,11 @@ fn row(t: usize) -> Vec<f32> {
 
 /// Chains with every stock step that has a state, each step with an effect.
 fn chains() -> Vec<Chain> {
+    let mut budget = ReasoningBudget::new([3], [4], 5).with_forced([7, 4]);
+    budget.sees_prompt = true;
     let start = || {
         Chain::new()
-            .with(ReasoningBudget::new([3], [4], 5).with_forced([7, 4]))
+            .with(budget.clone())
             .with(Penalties::new(6, 1.3, 0.1, 0.0))
             .with(Dry::new(0.7, 1.5, 1, 20).with_breaker_tokens([vec![9]]))
             .with(Xtc::new(0.5, 0.03, 0))
@@ -158,6 +160,12 @@ fn snapshots_that_do_not_fit_are_refused_and_change_nothing() {
         refused(&mut here, &Snapshot { state: vec![], ..good.clone() }),
         "the snapshot's state: it ends too early"
     );
+    // A generator is brought to its place by running: a place that no text reaches is refused, not run to.
+    let far = Snapshot { state: vec![u64::MAX], ..good.clone() };
+    assert_eq!(
+        refused(&mut here, &far),
+        "the snapshot's state: a generator is 18446744073709551615 outputs on, and 2147483648 is the most"
+    );
     let longer = Snapshot { state: vec![1, 2], ..good };
     assert_eq!(refused(&mut here, &longer), "the snapshot's state: it goes on behind the last step");
 }
@@ -201,4 +209,94 @@ fn a_draft_that_fails_changes_nothing() {
     sampler.rewind(5).unwrap();
     assert!(sampler.ctx().history().is_empty());
     assert_eq!(go_on(&mut super::tests::sampler(chains().remove(0)), 3), tokens);
+}
+
+/// A draft that fails leaves everything as it was, whatever depth was chosen and however long the draft.
+#[test]
+fn a_failed_draft_at_any_depth() {
+    for depth in [0, 2, 256] {
+        for n in [1, 3, 300] {
+            let mut sampler = sampler(chains().swap_remove(0)).with_rewind_depth(depth);
+            go_on(&mut sampler, 5);
+            let (before, kept) = (sampler.snapshot(), sampler.past.len());
+            let ahead = go_on(&mut sampler.clone(), n);
+            let rows: Vec<Vec<f32>> = (0..n).map(|t| row(10 + t)).collect();
+            let error = sampler.sample_and_accept(&ahead, rows.iter().map(Vec::as_slice)).unwrap_err();
+            assert_eq!(error, SampleError::TooFewRows { wanted: n + 1, found: n });
+            assert_eq!((sampler.snapshot(), sampler.past.len()), (before, kept), "depth {depth}, {n} tokens");
+            assert_eq!(go_on(&mut sampler, n), ahead);
+            assert!(sampler.past.len() <= depth);
+        }
+    }
+}
+
+/// A grammar's draft equals drawing under the grammar one by one, and it hears of every token.
+#[test]
+fn a_draft_under_a_grammar() {
+    /// Even tokens after odd ones and the other way round.
+    #[derive(Clone, Default)]
+    struct Turns(Vec<u32>);
+    impl Constraint for Turns {
+        fn allows(&mut self, token: u32) -> bool {
+            self.0.last().is_none_or(|last| (last + token) % 2 == 1)
+        }
+        fn accept(&mut self, token: u32) {
+            self.0.push(token);
+        }
+    }
+    let (mut one, mut grammar) = (sampler(chains().swap_remove(1)), Turns::default());
+    let (mut along, mut told) = (one.clone(), grammar.clone());
+    let rows: Vec<Vec<f32>> = (0..6).map(row).collect();
+    let mut redraws = 0;
+    let mut tokens = Vec::new();
+    for row in &rows {
+        let (token, redrawn) = one.sample_constrained(row, &mut grammar).unwrap();
+        one.accept(token).unwrap();
+        grammar.accept(token);
+        tokens.push(token);
+        redraws += usize::from(redrawn);
+    }
+    assert!(redraws > 0, "the grammar has an effect");
+    let drawn = along.sample_and_accept_constrained(&tokens[..5], rows.iter().map(Vec::as_slice), &mut told).unwrap();
+    assert_eq!((&drawn, &told.0), (&tokens, &grammar.0));
+    assert_eq!(along.snapshot(), one.snapshot());
+}
+
+/// Another vocabulary makes other breakers of the same texts, and a snapshot knows.
+#[test]
+fn a_snapshot_with_other_breakers_is_refused() {
+    let with = |token| {
+        let mut sampler = sampler(Chain::new().with(Dry::new(0.7, 1.5, 1, 20)).with(Greedy {}));
+        sampler.set_dry_breakers(std::sync::Arc::new(sampler_steps::DryBreakers::from_tokens(&[vec![token, 5]])));
+        sampler
+    };
+    let (nine, mut eight) = (with(9), with(8));
+    let before = eight.snapshot();
+    let error = eight.restore(&nine.snapshot()).unwrap_err();
+    assert_eq!(
+        (error.to_string().as_str(), eight.snapshot()),
+        ("the snapshot is of a sampler with other DRY breakers", before)
+    );
+    with(9).restore(&nine.snapshot()).unwrap();
+}
+
+/// An engine can talk to a running step.
+#[test]
+fn a_running_budget_can_be_forced() {
+    let params = crate::Params {
+        reasoning_budget: Some(ReasoningBudget::new([3], [4], 100)),
+        temperature: 0.0,
+        ..crate::Params::default()
+    };
+    let mut sampler = Sampler::new(params).unwrap();
+    let forced = |sampler: &mut Sampler| {
+        let mut forced = false;
+        sampler.visit_mut(|budget: &mut ReasoningBudget| forced |= budget.force());
+        forced
+    };
+    assert!(!forced(&mut sampler), "nothing to end");
+    sampler.accept(3).unwrap();
+    assert_eq!(sampler.sample(&[1.0, 2.0, 0.0, 0.0, 0.0]), Ok(1));
+    assert!(forced(&mut sampler));
+    assert_eq!(sampler.sample(&[1.0, 2.0, 0.0, 0.0, 0.0]), Ok(4));
 }
