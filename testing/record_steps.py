@@ -13,7 +13,7 @@ import argparse
 import pathlib
 
 import oracle_lib as oracle
-from cases import Cases, chains, steps, user_cases
+from cases import Cases, chains, logit_changes, selections, truncations, user_cases
 from libllama import Libllama
 
 
@@ -24,7 +24,7 @@ def main():
     arguments = parser.parse_args()
 
     cases = Cases()
-    for describe in (*steps.ALL, chains.chains, user_cases.user_cases):
+    for describe in (*selections.ALL, *truncations.ALL, *logit_changes.ALL, chains.chains, user_cases.user_cases):
         describe(cases)
 
     llama = Libllama(arguments.libllama)

@@ -1,7 +1,7 @@
 """What the step recorder asks libllama: chains, rows of logits and prompts, each with a name.
 
-`steps` has every step alone, `chains` the steps together, `user_cases` what users of samplers ran into, `vocab_steps` the
-steps that look into a vocabulary. `requests` and `grammars` are what other recorders ask llama-server.
+`selections`, `truncations` and `logit_changes` have every step alone, `chains` the steps together, `user_cases` what users of
+samplers ran into, `vocab_steps` the steps that look into a vocabulary. `requests` and `grammars` are what other recorders ask llama-server.
 """
 
 import random
