@@ -1,7 +1,8 @@
-//! `sort_by` and `partial_sort` against the orders in which the real `std::sort` and `std::partial_sort` left 883 arrays.
+//! `sort_by`, `sort_keyed` and `partial_sort` against the orders in which the real `std::sort` and `std::partial_sort` left 883 arrays.
 
 use std::path::Path;
 
+use sampler_chain::steps::libstdcxx::{keyed, payload, rising, sort_keyed};
 use sampler_chain::{partial_sort, sort_by};
 use serde::Deserialize;
 
@@ -25,7 +26,10 @@ fn arrays_are_left_as_libstdcxx_leaves_them() {
         let mut found: Vec<(u32, f32)> = array.keys.iter().zip(0..).map(|(&key, id)| (id, key as f32)).collect();
         match array.op.as_str() {
             "sort" => {
+                let mut quick: Vec<u64> = found.iter().map(|&(id, key)| keyed(!rising(key), id)).collect();
+                sort_keyed(&mut quick);
                 sort_by(&mut found, |a, b| a.1 > b.1);
+                assert!(quick.iter().map(|&it| payload(it)).eq(found.iter().map(|(id, _)| *id)), "{}", array.name);
                 seen.0 += 1;
             }
             "partial_sort" => {

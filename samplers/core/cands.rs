@@ -30,9 +30,7 @@ pub struct Cand {
 #[derive(Debug, Clone, Default)]
 pub struct CandBuf {
     cands: Vec<Cand>,
-    sorted: Vec<Cand>,
-    buckets: Vec<u8>,
-    scores: Vec<(f32, Cand)>,
+    scratch: order::Scratch,
     sums: Vec<f64>,
     elsewhere: Vec<(u32, f32)>,
     /// The changed logits of a view, by rising id.

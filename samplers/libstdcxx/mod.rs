@@ -7,8 +7,10 @@ mod discrete;
 mod heap;
 mod mt19937;
 mod sort;
+mod sort_keyed;
 
 pub use discrete::discrete_draw;
 pub use heap::{Best, partial_sort};
 pub use mt19937::Mt19937;
 pub use sort::sort_by;
+pub use sort_keyed::{keyed, keyed_before, payload, rising, sort_keyed};

@@ -3,7 +3,7 @@
 use super::partial_sort;
 
 /// Ranges up to this length are left to the insertion sort.
-const SMALL: usize = 16;
+pub(super) const SMALL: usize = 16;
 
 /// `std::sort(first, last, before)`, with equal elements where libstdc++ leaves them.
 ///
@@ -41,26 +41,9 @@ fn introsort<T: Copy>(mut v: &mut [T], mut depth: u32, before: &mut impl FnMut(&
     }
 }
 
-/// Moves the median of the second, the middle and the last element to the front and parts the rest around it. The index
-/// where the right part begins.
+/// Moves the median to the front and parts the rest around it. The index where the right part begins.
 fn partition<T: Copy>(v: &mut [T], before: &mut impl FnMut(&T, &T) -> bool) -> usize {
-    let (a, b, c) = (1, v.len() / 2, v.len() - 1);
-    let median = if before(&v[a], &v[b]) {
-        if before(&v[b], &v[c]) {
-            b
-        } else if before(&v[a], &v[c]) {
-            c
-        } else {
-            a
-        }
-    } else if before(&v[a], &v[c]) {
-        a
-    } else if before(&v[b], &v[c]) {
-        c
-    } else {
-        b
-    };
-    v.swap(0, median);
+    v.swap(0, median(v, before));
 
     // A consistent comparator stops both walks by itself; the bounds are for the others.
     let (mut left, mut right) = (1, v.len());
@@ -77,6 +60,26 @@ fn partition<T: Copy>(v: &mut [T], before: &mut impl FnMut(&T, &T) -> bool) -> u
         }
         v.swap(left, right);
         left += 1;
+    }
+}
+
+/// Where the median of the second, the middle and the last element is.
+pub(super) fn median<T: Copy>(v: &[T], before: &mut impl FnMut(&T, &T) -> bool) -> usize {
+    let (a, b, c) = (1, v.len() / 2, v.len() - 1);
+    if before(&v[a], &v[b]) {
+        if before(&v[b], &v[c]) {
+            b
+        } else if before(&v[a], &v[c]) {
+            c
+        } else {
+            a
+        }
+    } else if before(&v[a], &v[c]) {
+        a
+    } else if before(&v[b], &v[c]) {
+        c
+    } else {
+        b
     }
 }
 

@@ -3,8 +3,8 @@
 use super::view::View;
 use super::weigh::BLOCK;
 use super::{Cand, CandBuf, CandSet};
-use crate::libm::{int, ln_each};
-use crate::libstdcxx::{partial_sort, sort_by};
+use crate::libm::{int, ln_each, logf};
+use crate::libstdcxx::{keyed, keyed_before, partial_sort, payload, rising, sort_by, sort_keyed};
 
 /// Up to this many the head of a set is taken by `std::partial_sort`; more by buckets.
 const HEAP_MAX: usize = 128;
@@ -24,9 +24,18 @@ fn bucket(logit: f32) -> u8 {
     int(6.4 * logit + 64.0).clamp(0, N_BUCKETS as i32 - 1) as u8
 }
 
-/// `llama_token_data_array_partial_sort`: puts at least the `n` best of `cands` into `buf.sorted`, the first `n` of them in
-/// order. Candidates are dealt into buckets in their order; each full bucket is sorted, the last one needed partially.
-pub(super) fn bucket_sort(cands: &[Cand], n: usize, sorted: &mut Vec<Cand>, buckets: &mut Vec<u8>) {
+/// The memory of a sort.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scratch {
+    pub sorted: Vec<Cand>,
+    buckets: Vec<u8>,
+    keys: Vec<u64>,
+}
+
+/// `llama_token_data_array_partial_sort`: puts at least the `n` best of `cands` into `scratch.sorted`, the first `n` of them
+/// in order. Candidates are dealt into buckets in their order; each full bucket is sorted, the last one needed partially.
+pub(super) fn bucket_sort(cands: &[Cand], n: usize, scratch: &mut Scratch) {
+    let Scratch { sorted, buckets, keys } = scratch;
     let mut counts = [0usize; N_BUCKETS];
     buckets.clear();
     buckets.extend(cands.iter().map(|c| bucket(c.logit)));
@@ -46,22 +55,43 @@ pub(super) fn bucket_sort(cands: &[Cand], n: usize, sorted: &mut Vec<Cand>, buck
         ends[b] = end;
         end += counts[b];
     }
-    sorted.clear();
-    sorted.resize(have, Cand::default());
-    for (cand, &b) in cands.iter().zip(buckets.iter()) {
+    keys.clear();
+    keys.resize(have, 0);
+    for ((cand, &b), place) in cands.iter().zip(buckets.iter()).zip(0..) {
         let b = b as usize;
         if b >= lowest {
-            sorted[ends[b]] = *cand;
+            keys[ends[b]] = keyed(!rising(cand.logit), place);
             ends[b] += 1;
         }
     }
 
-    let mut start = 0;
-    for b in (lowest + 1..N_BUCKETS).rev() {
-        sort_by(&mut sorted[start..start + counts[b]], before);
-        start += counts[b];
+    let full = counts[lowest + 1..].iter().rev();
+    // With NaN the comparison contradicts itself, and only llama.cpp's own gives its order.
+    let consistent = !cands.iter().any(|cand| cand.logit.is_nan());
+    if consistent {
+        let last = sort_each(keys, full.clone(), sort_keyed);
+        partial_sort(last, n - (have - counts[lowest]), keyed_before);
     }
-    partial_sort(&mut sorted[start..], n - start, before);
+    sorted.clear();
+    sorted.extend(keys.iter().map(|&key| cands[payload(key) as usize]));
+    if !consistent {
+        let last = sort_each(sorted, full, |bucket| sort_by(bucket, before));
+        partial_sort(last, n - (have - counts[lowest]), before);
+    }
+}
+
+/// Sorts each of the ranges of these lengths, and gives what is behind them.
+fn sort_each<'v, 'c, T>(
+    mut v: &'v mut [T],
+    counts: impl Iterator<Item = &'c usize>,
+    sort: impl Fn(&mut [T]),
+) -> &'v mut [T] {
+    for &count in counts {
+        let (bucket, rest) = v.split_at_mut(count);
+        sort(bucket);
+        v = rest;
+    }
+    v
 }
 
 impl CandSet<'_> {
@@ -102,21 +132,21 @@ impl CandSet<'_> {
         }
         self.array();
         let n = self.len;
-        let CandBuf { cands, sorted, buckets, .. } = &mut *self.buf;
+        let CandBuf { cands, scratch, .. } = &mut *self.buf;
         let cands = &mut cands[self.start..self.start + n];
         let (mut have, mut kept) = (FIRST_HEAD, 0);
-        bucket_sort(cands, have, sorted, buckets);
+        bucket_sort(cands, have, scratch);
         while kept < n {
             if kept == have {
                 have = n;
-                bucket_sort(cands, have, sorted, buckets);
+                bucket_sort(cands, have, scratch);
             }
             kept += 1;
-            if last(kept - 1, &sorted[kept - 1]) {
+            if last(kept - 1, &scratch.sorted[kept - 1]) {
                 break;
             }
         }
-        cands[..kept].copy_from_slice(&sorted[..kept]);
+        cands[..kept].copy_from_slice(&scratch.sorted[..kept]);
         self.len = kept;
         self.reordered(true);
     }
@@ -125,19 +155,31 @@ impl CandSet<'_> {
     /// unsorted.
     pub fn sort_by_score(&mut self, score: impl Fn(f32) -> f32) {
         self.array();
-        let CandBuf { cands, scores, .. } = &mut *self.buf;
+        let CandBuf { cands, scratch: Scratch { sorted, keys, .. }, .. } = &mut *self.buf;
         let cands = &mut cands[self.start..self.start + self.len];
-        scores.clear();
+        keys.clear();
+        let mut consistent = true;
         let mut block = [0.0f32; BLOCK];
-        for cands in cands.chunks(BLOCK) {
+        for (cands, first) in cands.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
             let block = &mut block[..cands.len()];
             block.iter_mut().zip(cands).for_each(|(x, cand)| *x = cand.p);
             ln_each(block);
-            scores.extend(cands.iter().zip(block.iter()).map(|(cand, ln_p)| (score(*ln_p), *cand)));
+            for (ln_p, place) in block.iter().zip(first..) {
+                let score = score(*ln_p);
+                consistent &= !score.is_nan();
+                keys.push(keyed(rising(score), place));
+            }
         }
-        sort_by(scores, |a, b| a.0 < b.0);
-        for (cand, (_, scored)) in cands.iter_mut().zip(scores.iter()) {
-            *cand = *scored;
+        sorted.clear();
+        if consistent {
+            sort_keyed(keys);
+            sorted.extend(keys.iter().map(|&key| cands[payload(key) as usize]));
+            cands.copy_from_slice(sorted);
+        } else {
+            // The comparison contradicts itself, and only llama.cpp's own gives its order.
+            let mut scored: Vec<(f32, Cand)> = cands.iter().map(|cand| (score(logf(cand.p)), *cand)).collect();
+            sort_by(&mut scored, |a, b| a.0 < b.0);
+            cands.iter_mut().zip(&scored).for_each(|(cand, (_, scored))| *cand = *scored);
         }
         self.reordered(false);
     }
@@ -149,8 +191,8 @@ impl CandSet<'_> {
         let done = if n <= HEAP_MAX {
             buf.cands = view.best(n.max(1), buf.cands);
             true
-        } else if view.bucket_best(n, &mut buf.cands, &mut buf.sorted, &mut buf.buckets) {
-            std::mem::swap(&mut buf.cands, &mut buf.sorted);
+        } else if view.bucket_best(n, &mut buf.cands, &mut buf.scratch) {
+            std::mem::swap(&mut buf.cands, &mut buf.scratch.sorted);
             true
         } else {
             false
@@ -176,13 +218,13 @@ impl CandSet<'_> {
             return self.reordered(true);
         }
         self.array();
-        let CandBuf { cands, sorted, buckets, .. } = &mut *self.buf;
+        let CandBuf { cands, scratch, .. } = &mut *self.buf;
         let cands = &mut cands[self.start..self.start + self.len];
         if n <= HEAP_MAX {
             partial_sort(cands, n, before);
         } else {
-            bucket_sort(cands, n, sorted, buckets);
-            cands[..n].copy_from_slice(&sorted[..n]);
+            bucket_sort(cands, n, scratch);
+            cands[..n].copy_from_slice(&scratch.sorted[..n]);
         }
         self.reordered(true);
     }
@@ -191,6 +233,7 @@ impl CandSet<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::libstdcxx::Mt19937;
 
     #[test]
     fn buckets_are_those_of_x86() {
@@ -246,5 +289,70 @@ mod tests {
         cands.sort_by_score(|ln_p| ln_p);
         assert!(!cands.is_sorted());
         assert!(cands.as_slice().iter().map(|c| c.id).eq([0, 2, 1]));
+    }
+
+    /// A row of the given kind: plain, with ties, with both zeros and infinities, with NaN.
+    fn row(rng: &mut Mt19937, n: usize, kind: u32) -> Vec<f32> {
+        let odd = [0.0, -0.0, f32::NEG_INFINITY, f32::INFINITY, f32::MAX, 1e-40, f32::NAN];
+        (0..n)
+            .map(|_| {
+                let x = rng.next_u32();
+                match kind {
+                    1 => (x % 50) as f32 / 5.0 - 5.0,
+                    2 | 3 if x.is_multiple_of(5) => odd[(x >> 8) as usize % (odd.len() - 3 + kind as usize)],
+                    _ => (x >> 8) as f32 / 1_048_576.0 - 8.0,
+                }
+            })
+            .collect()
+    }
+
+    fn bits(cands: &[Cand]) -> Vec<(u32, u32)> {
+        cands.iter().map(|cand| (cand.id, cand.logit.to_bits())).collect()
+    }
+
+    /// The plain twin: deals into buckets and sorts each with `sort_by`.
+    #[test]
+    fn bucket_sort_equals_its_plain_form() {
+        let mut rng = Mt19937::new(5);
+        let mut scratch = Scratch::default();
+        for (n, kind) in [1, 2, 16, 17, 129, 700, 3000].into_iter().flat_map(|n| (0..4).map(move |kind| (n, kind))) {
+            let cands: Vec<Cand> =
+                row(&mut rng, n, kind).into_iter().zip(0..).map(|(logit, id)| Cand { id, logit, p: 0.0 }).collect();
+            for k in [1, n / 2 + 1, n] {
+                let mut plain = Vec::new();
+                for b in (0..N_BUCKETS as u8).rev() {
+                    let start = plain.len();
+                    if start >= k {
+                        break;
+                    }
+                    plain.extend(cands.iter().filter(|cand| bucket(cand.logit) == b));
+                    if plain.len() >= k {
+                        partial_sort(&mut plain[start..], k - start, before);
+                    } else {
+                        sort_by(&mut plain[start..], before);
+                    }
+                }
+                bucket_sort(&cands, k, &mut scratch);
+                assert_eq!(bits(&scratch.sorted), bits(&plain), "{k} of {n}, kind {kind}");
+            }
+        }
+    }
+
+    /// The plain twin: `sort_by` of the scores.
+    #[test]
+    fn sort_by_score_equals_its_plain_form() {
+        let mut rng = Mt19937::new(6);
+        for (n, kind) in [1, 16, 17, 700, 3000].into_iter().flat_map(|n| (0..4).map(move |kind| (n, kind))) {
+            let logits = row(&mut rng, n, kind);
+            let mut buf = CandBuf::default();
+            let mut cands = CandSet::new(&logits, &mut buf);
+            cands.softmax(false);
+            let score = |ln_p: f32| (-ln_p - 2.0).abs();
+            let mut plain: Vec<(f32, Cand)> = cands.as_slice().iter().map(|c| (score(logf(c.p)), *c)).collect();
+            sort_by(&mut plain, |a, b| a.0 < b.0);
+            let plain: Vec<Cand> = plain.into_iter().map(|(_, cand)| cand).collect();
+            cands.sort_by_score(score);
+            assert_eq!(bits(cands.as_slice()), bits(&plain), "{n}, kind {kind}");
+        }
     }
 }

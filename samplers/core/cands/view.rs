@@ -2,7 +2,7 @@
 //! of a row is passed over with one comparison a block.
 
 use super::Cand;
-use super::order::{before, bucket_sort};
+use super::order::{Scratch, before, bucket_sort};
 use crate::libstdcxx::Best;
 
 /// Enough for a vector loop, few enough that one good logit does not cost much.
@@ -104,8 +104,8 @@ impl<'v> View<'v> {
         best.into_sorted()
     }
 
-    /// The first `k` of llama.cpp's bucket sort in `sorted`. Whether it could be done without the whole set.
-    pub fn bucket_best(&self, k: usize, cands: &mut Vec<Cand>, sorted: &mut Vec<Cand>, buckets: &mut Vec<u8>) -> bool {
+    /// The first `k` of llama.cpp's bucket sort in `scratch.sorted`. Whether it could be done without the whole set.
+    pub fn bucket_best(&self, k: usize, cands: &mut Vec<Cand>, scratch: &mut Scratch) -> bool {
         *cands = self.best(k, std::mem::take(cands));
         let (Some(first), Some(last)) = (cands.first(), cands.last()) else { return false };
         // Below the second bucket's beginning everything falls into the lowest.
@@ -114,7 +114,7 @@ impl<'v> View<'v> {
         }
         let bound = last.logit.min(10.0) - BUCKET;
         self.above(bound, cands);
-        bucket_sort(cands, k, sorted, buckets);
+        bucket_sort(cands, k, scratch);
         true
     }
 
