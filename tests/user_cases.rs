@@ -2,8 +2,8 @@
 //! and, where the report says what must come out, asserted on its own.
 //!
 //! Cases that are about one step, the request or a file are tests of the same name beside that code: `cargo test case_`
-//! runs them all. Cases 24 (explaining a token), 28 (speed at large vocabularies) and 44 (another chain while a model thinks)
-//! belong to a workbench, to benchmarks and to a step that do not exist yet.
+//! runs them all. Cases 24 (explaining a token) and 44 (another chain while a model thinks) belong to a workbench and a step
+//! that do not exist yet; 28 (speed at large vocabularies) is what `testing/bench` measures.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
