@@ -41,12 +41,12 @@ impl<'v> View<'v> {
         })
     }
 
-    /// Shows the logits block by block, with the first one's id.
-    fn blocks(&self, mut visit: impl FnMut(usize, &[f32])) {
-        let mut patches = self.patches;
+    /// Shows the logits block by block, beginning with a token, each block with its first one's id.
+    fn blocks(&self, from: usize, mut visit: impl FnMut(usize, &[f32])) {
+        let mut patches = &self.patches[self.patches.partition_point(|(id, _)| (*id as usize) < from)..];
         let mut patched = [0.0; BLOCK];
-        for (i, block) in self.logits.chunks(BLOCK).enumerate() {
-            let (start, end) = (i * BLOCK, i * BLOCK + block.len());
+        for (block, start) in self.logits[from..].chunks(BLOCK).zip((from..).step_by(BLOCK)) {
+            let end = start + block.len();
             let n = patches.iter().take_while(|(id, _)| (*id as usize) < end).count();
             if n == 0 {
                 visit(start, block);
@@ -62,9 +62,9 @@ impl<'v> View<'v> {
         }
     }
 
-    /// Shows every candidate whose logit is at least, or above, a bound that may rise on the way.
-    fn over(&self, mut bound: f32, strict: bool, mut take: impl FnMut(Cand) -> f32) {
-        self.blocks(|start, block| {
+    /// Shows every candidate, beginning with a token, whose logit is at least, or above, a bound that may rise on the way.
+    fn over(&self, from: usize, mut bound: f32, strict: bool, mut take: impl FnMut(Cand) -> f32) {
+        self.blocks(from, |start, block| {
             let best = largest(block);
             if if strict { best <= bound } else { best < bound } {
                 return;
@@ -80,7 +80,7 @@ impl<'v> View<'v> {
     /// The largest logit, not below `at_least`.
     pub fn max(&self, at_least: f32) -> f32 {
         let mut max = at_least;
-        self.blocks(|_, block| max = if max < largest(block) { largest(block) } else { max });
+        self.blocks(0, |_, block| max = if max < largest(block) { largest(block) } else { max });
         max
     }
 
@@ -92,12 +92,8 @@ impl<'v> View<'v> {
         for id in 0..head {
             best.offer(Cand { id: id as u32, logit: self.get(id), p: 0.0 });
         }
-        let patches = &self.patches[self.patches.partition_point(|(id, _)| (*id as usize) < head)..];
-        let moved: Vec<(u32, f32)> = patches.iter().map(|(id, logit)| (id - head as u32, *logit)).collect();
-        let rest = View { logits: &self.logits[head..], patches: &moved };
         let bound = best.worst().map_or(f32::NEG_INFINITY, |worst| worst.logit);
-        rest.over(bound, true, |mut cand| {
-            cand.id += head as u32;
+        self.over(head, bound, true, |cand| {
             best.offer(cand);
             best.worst().map_or(f32::NEG_INFINITY, |worst| worst.logit)
         });
@@ -121,7 +117,7 @@ impl<'v> View<'v> {
     /// Every candidate whose logit is at least `bound`, in order.
     pub fn above(&self, bound: f32, cands: &mut Vec<Cand>) {
         cands.clear();
-        self.over(bound, false, |cand| {
+        self.over(0, bound, false, |cand| {
             cands.push(cand);
             bound
         });
@@ -155,12 +151,14 @@ mod tests {
         patches.iter().for_each(|&(id, logit)| plain[id as usize] = logit);
         assert!(view.iter().eq(plain.iter().copied()));
         assert!((0..200).all(|i| view.get(i) == plain[i]));
-        let mut seen = Vec::new();
-        view.blocks(|start, block| {
-            assert_eq!(start, seen.len());
-            seen.extend_from_slice(block);
-        });
-        assert_eq!(seen, plain);
+        for from in [0, 1, 63, 64, 65, 199, 200] {
+            let mut seen = plain[..from].to_vec();
+            view.blocks(from, |start, block| {
+                assert_eq!(start, seen.len());
+                seen.extend_from_slice(block);
+            });
+            assert_eq!(seen, plain);
+        }
         assert_eq!(view.max(f32::MIN), 500.0);
     }
 }
