@@ -46,14 +46,12 @@ impl CandSet<'_> {
         let cands = self.array();
         let sum = cands.iter().fold(0.0f64, |sum, cand| sum + f64::from(cand.p));
         let target = sum * u;
-        let (mut running, mut chosen) = (0.0f64, None);
-        for (i, cand) in cands.iter_mut().enumerate() {
-            if chosen.is_none() {
-                running += f64::from(cand.p);
-                if running >= target {
-                    chosen = Some(i);
-                }
-            }
+        let mut running = 0.0f64;
+        let chosen = cands.iter().position(|cand| {
+            running += f64::from(cand.p);
+            running >= target
+        });
+        for cand in cands {
             cand.p = (f64::from(cand.p) / sum) as f32;
         }
         self.select(chosen.unwrap_or(self.len - 1));

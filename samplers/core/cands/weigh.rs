@@ -60,8 +60,9 @@ impl CandSet<'_> {
         let first = self.get(0).map_or(f32::NEG_INFINITY, |c| c.logit);
         match (self.sorted, self.is_view) {
             (true, _) => first,
-            (false, true) if !first.is_nan() => self.view().max(first),
-            (false, _) => self.logits().fold(first, max),
+            _ if first.is_nan() => first,
+            (false, true) => self.view().max(first),
+            (false, false) => largest_of(&self.buf.cands[self.start..self.start + self.len], first),
         }
     }
 
@@ -100,6 +101,19 @@ impl CandSet<'_> {
     }
 }
 
+/// The largest logit, not below `at_least`, in lanes: NaN is passed over, wherever it stands.
+fn largest_of(cands: &[Cand], at_least: f32) -> f32 {
+    const LANES: usize = 16;
+    let (whole, rest) = cands.as_chunks::<LANES>();
+    let mut lanes = [at_least; LANES];
+    for chunk in whole {
+        for (lane, cand) in lanes.iter_mut().zip(chunk) {
+            *lane = max(*lane, cand.logit);
+        }
+    }
+    rest.iter().map(|cand| cand.logit).chain(lanes).fold(at_least, max)
+}
+
 fn entropy(cands: &[Cand], counts: impl Fn(f32) -> bool) -> f32 {
     let mut block = [0.0f32; BLOCK];
     let mut sum = 0.0f32;
@@ -136,6 +150,26 @@ mod tests {
         cands.softmax(true);
         assert!(cands.entropy().is_nan());
         assert_eq!(cands.entropy_of_positive(), 2f32.ln());
+    }
+
+    #[test]
+    fn the_maximum_passes_over_nan_unless_it_is_first() {
+        let mut logits: Vec<f32> = (0..100).map(|i| (i * 37 % 100) as f32 - 200.0).collect();
+        for at in [1, 15, 16, 17, 50, 99] {
+            logits[at] = f32::NAN;
+        }
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&logits, &mut buf);
+        let plain = logits.iter().copied().fold(logits[0], max);
+        assert_eq!(cands.max_logit(), plain);
+        cands.as_slice();
+        assert_eq!(cands.max_logit(), plain);
+        logits[0] = f32::NAN;
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&logits, &mut buf);
+        assert!(cands.max_logit().is_nan());
+        cands.as_slice();
+        assert!(cands.max_logit().is_nan());
     }
 
     #[test]
