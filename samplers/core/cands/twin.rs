@@ -11,7 +11,7 @@ fn row(rng: &mut Mt19937) -> Vec<f32> {
     const SIZES: [usize; 20] =
         [1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 130, 200, 255, 256, 257, 300, 1024, 1100];
     let n = SIZES[rng.next_u32() as usize % SIZES.len()];
-    let kind = rng.next_u32() % 9;
+    let kind = rng.next_u32() % 10;
     (0..n)
         .map(|_| {
             let x = rng.next_u32();
@@ -21,6 +21,7 @@ fn row(rng: &mut Mt19937) -> Vec<f32> {
                 1 => (x % 5) as f32 - 2.0,
                 2 => 1.5,
                 3 if x.is_multiple_of(4) => f32::NEG_INFINITY,
+                9 if x.is_multiple_of(7) => f32::NAN,
                 4 => f32::from_bits(x % 64),
                 5 => (unit - 0.5) * f32::MAX,
                 6 => unit.powi(8) * 24.0 - 8.0,

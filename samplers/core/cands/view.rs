@@ -104,8 +104,8 @@ impl<'v> View<'v> {
     pub fn bucket_best(&self, k: usize, cands: &mut Vec<Cand>, scratch: &mut Scratch) -> bool {
         *cands = self.best(k, std::mem::take(cands));
         let (Some(first), Some(last)) = (cands.first(), cands.last()) else { return false };
-        // Below the second bucket's beginning everything falls into the lowest.
-        if first.logit > TOO_LARGE || last.logit < -9.5 {
+        // Below the second bucket's beginning everything falls into the lowest, and a NaN among the first k hides the others.
+        if first.logit > TOO_LARGE || !cands.iter().all(|cand| cand.logit >= -9.5) {
             return false;
         }
         let bound = last.logit.min(10.0) - BUCKET;
