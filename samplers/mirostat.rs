@@ -1,8 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError, float};
-use crate::libm::{int, log2f, logf, powf};
-use crate::libstdcxx::Mt19937;
+use crate::core::{CandSet, Ctx, SamplerStep, StateReader, Steered, StepError, float};
+use crate::libm::{int, logf, powf};
 
 /// Mirostat 1.0: cuts to a k that it estimates so that the surprise of the drawn tokens stays near `tau`, and draws:
 /// `llama_sampler_init_mirostat`.
@@ -30,14 +29,12 @@ pub struct Mirostat {
     #[serde(skip_serializing_if = "is_100")]
     pub m: i32,
     #[serde(skip)]
-    mu: f32,
-    #[serde(skip)]
-    rng: Mt19937,
+    steered: Steered,
 }
 
 impl Default for Mirostat {
     fn default() -> Self {
-        Self { tau: 5.0, eta: 0.1, m: 100, mu: 10.0, rng: Mt19937::default() }
+        Self { tau: 5.0, eta: 0.1, m: 100, steered: Steered { mu: 10.0, ..Steered::default() } }
     }
 }
 
@@ -53,7 +50,7 @@ impl Mirostat {
 
     /// The surprise, in bits, up to which candidates are let through now: `2 * tau` at first.
     pub fn mu(&self) -> f32 {
-        self.mu
+        self.steered.mu
     }
 
     /// The exponent of Zipf's law that fits the first `m` candidates best.
@@ -88,27 +85,22 @@ impl SamplerStep for Mirostat {
         cands.softmax(true);
         let exponent = self.zipf_exponent(cands);
         let epsilon = exponent - 1.0;
-        let k = powf(epsilon * powf(2.0, self.mu) / (1.0 - powf(n_vocab, -epsilon)), 1.0 / exponent);
+        let k = powf(epsilon * powf(2.0, self.steered.mu) / (1.0 - powf(n_vocab, -epsilon)), 1.0 / exponent);
         cands.top_k(int(k).max(1) as usize);
         cands.softmax(true);
-        if let Some(drawn) = cands.select_by_p(&mut self.rng) {
-            self.mu -= self.eta * (-log2f(drawn.p) - self.tau);
-        }
+        self.steered.select(cands, self.tau, self.eta);
     }
 
     fn reset(&mut self, ctx: &Ctx) {
-        self.mu = 2.0 * self.tau;
-        self.rng = Mt19937::new(ctx.seed());
+        self.steered.reset(self.tau, ctx);
     }
 
     fn save(&self, state: &mut Vec<u64>) {
-        state.extend([u64::from(self.mu.to_bits()), self.rng.taken()]);
+        self.steered.save(state);
     }
 
     fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
-        self.mu = state.float()?;
-        self.rng = state.generator(ctx.seed())?;
-        Ok(())
+        self.steered.load(state, ctx)
     }
 
     fn selects(&self) -> bool {
@@ -119,13 +111,14 @@ impl SamplerStep for Mirostat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::libstdcxx::Mt19937;
     use crate::testing::{p4, refusal, round_trip, run};
 
     #[test]
     fn one_candidate_draws_nothing_and_moves_mu() {
         let mut step = Mirostat::default();
         assert_eq!(run(&mut step, &[3.0], &[]).selected, Some(0));
-        assert_eq!(step.rng, Mt19937::new(42));
+        assert_eq!(step.steered.rng, Mt19937::new(42));
         // Its surprise is 0: mu rises by eta * tau.
         assert_eq!(step.mu(), 10.0 - 0.1 * (0.0 - 5.0));
     }

@@ -1,8 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError, float};
+use crate::core::{CandSet, Ctx, SamplerStep, StateReader, Steered, StepError, float};
 use crate::libm::log2f;
-use crate::libstdcxx::Mt19937;
 
 /// Mirostat 2.0: drops the candidates whose surprise is above `mu`, draws, and moves `mu` so that the surprise of the drawn
 /// tokens stays near `tau`: `llama_sampler_init_mirostat_v2`.
@@ -27,14 +26,12 @@ pub struct MirostatV2 {
     #[serde(with = "float")]
     pub eta: f32,
     #[serde(skip)]
-    mu: f32,
-    #[serde(skip)]
-    rng: Mt19937,
+    steered: Steered,
 }
 
 impl Default for MirostatV2 {
     fn default() -> Self {
-        Self { tau: 5.0, eta: 0.1, mu: 10.0, rng: Mt19937::default() }
+        Self { tau: 5.0, eta: 0.1, steered: Steered { mu: 10.0, ..Steered::default() } }
     }
 }
 
@@ -46,7 +43,7 @@ impl MirostatV2 {
 
     /// The surprise, in bits, up to which candidates are let through now: `2 * tau` at first.
     pub fn mu(&self) -> f32 {
-        self.mu
+        self.steered.mu
     }
 }
 
@@ -61,27 +58,22 @@ impl SamplerStep for MirostatV2 {
 
     fn apply(&mut self, cands: &mut CandSet<'_>, _: &mut Ctx) {
         cands.softmax(true);
-        let surprising = cands.as_slice().iter().position(|cand| -log2f(cand.p) > self.mu);
+        let surprising = cands.as_slice().iter().position(|cand| -log2f(cand.p) > self.steered.mu);
         cands.truncate(surprising.unwrap_or(cands.len()).max(1));
         cands.softmax(true);
-        if let Some(drawn) = cands.select_by_p(&mut self.rng) {
-            self.mu -= self.eta * (-log2f(drawn.p) - self.tau);
-        }
+        self.steered.select(cands, self.tau, self.eta);
     }
 
     fn reset(&mut self, ctx: &Ctx) {
-        self.mu = 2.0 * self.tau;
-        self.rng = Mt19937::new(ctx.seed());
+        self.steered.reset(self.tau, ctx);
     }
 
     fn save(&self, state: &mut Vec<u64>) {
-        state.extend([u64::from(self.mu.to_bits()), self.rng.taken()]);
+        self.steered.save(state);
     }
 
     fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
-        self.mu = state.float()?;
-        self.rng = state.generator(ctx.seed())?;
-        Ok(())
+        self.steered.load(state, ctx)
     }
 
     fn selects(&self) -> bool {
@@ -92,6 +84,7 @@ impl SamplerStep for MirostatV2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::libstdcxx::Mt19937;
     use crate::testing::{apply, p4, refusal, round_trip, run};
 
     /// User case 11: tau 1 starts at mu 2, and of surprises 1.00, 1.74, 2.74, 4.32 bits the first two pass.
@@ -115,7 +108,7 @@ mod tests {
         }
         assert!(seen.windows(2).all(|pair| pair[0] != pair[1]), "{seen:?}");
         step.reset(&ctx);
-        assert_eq!((step.mu(), &step.rng), (2.0, &Mt19937::new(42)));
+        assert_eq!((step.mu(), &step.steered.rng), (2.0, &Mt19937::new(42)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod defaults;
 mod error;
 pub mod float;
 mod state;
+mod steered;
 mod step;
 
 pub use cands::{Cand, CandBuf, CandSet};
@@ -15,4 +16,5 @@ pub use ctx::{Ctx, EncodeError, History, Vocab};
 pub use defaults::is_zero;
 pub use error::StepError;
 pub use state::StateReader;
+pub(crate) use steered::Steered;
 pub use step::{SamplerStep, registered_steps, step_fields};
