@@ -127,16 +127,15 @@ impl Dry {
         }
     }
 
+    /// The largest exponent whose power an f32 holds, as llama.cpp estimates it: 88.7 is the logarithm of the largest float.
+    fn max_exponent(&self) -> i32 {
+        let limit = if self.base > 1.000_001 { int(88.722_84 / logf(self.base)) } else { 0 };
+        if limit > 0 { limit } else { i32::MAX }
+    }
+
     /// What a token loses that would make a repetition of `length` tokens longer.
-    fn penalty(&self, length: i32) -> f32 {
-        let mut exponent = length.saturating_sub(self.allowed_length);
-        if self.base > 1.000_001 {
-            // Beyond this the power would leave an f32; 88.7 is the logarithm of the largest.
-            let limit = int(88.722_84 / logf(self.base));
-            if limit > 0 {
-                exponent = exponent.min(limit);
-            }
-        }
+    fn penalty(&self, length: i32, max_exponent: i32) -> f32 {
+        let exponent = length.saturating_sub(self.allowed_length).min(max_exponent);
         (f64::from(self.multiplier) * pow(f64::from(self.base), f64::from(exponent))) as f32
     }
 }
@@ -202,7 +201,8 @@ impl SamplerStep for Dry {
                 *longest = length.max(*longest);
             }
         }
-        cands.update_all(&self.longest, |logit, &length| logit - self.penalty(length));
+        let max_exponent = self.max_exponent();
+        cands.update_all(&self.longest, |logit, &length| logit - self.penalty(length, max_exponent));
     }
 
     fn is_off(&self) -> bool {

@@ -17,6 +17,7 @@ type Tail = SmallVec<[u32; 4]>;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DryBreakers {
     tails: FxHashMap<u32, Vec<Tail>>,
+    digest: u64,
 }
 
 impl DryBreakers {
@@ -65,17 +66,9 @@ impl DryBreakers {
         self.tails.iter().flat_map(|(&head, tails)| tails.iter().map(move |tail| (head, tail.as_slice())))
     }
 
-    /// A number that is the same for the same breakers everywhere, and another one for others: FNV-1a over the pairs in order.
+    /// A number that is the same for the same breakers everywhere, in whatever order they came, and another one for others.
     pub fn digest(&self) -> u64 {
-        let mut pairs: Vec<(u32, &[u32])> = self.pairs().collect();
-        pairs.sort_unstable();
-        let words = pairs.iter().flat_map(|&(head, tail)| {
-            let length = tail.len() as u32;
-            [head, length].into_iter().chain(tail.iter().copied())
-        });
-        words
-            .flat_map(u32::to_le_bytes)
-            .fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        self.digest
     }
 
     /// Adds the breakers of another table.
@@ -88,9 +81,16 @@ impl DryBreakers {
     fn add(&mut self, head: u32, tail: Tail) {
         let tails = self.tails.entry(head).or_default();
         if !tails.contains(&tail) {
+            self.digest = self.digest.wrapping_add(digest(head, &tail));
             tails.push(tail);
         }
     }
+}
+
+/// FNV-1a over a head and its tail.
+fn digest(head: u32, tail: &[u32]) -> u64 {
+    let bytes = std::iter::once(head).chain(tail.iter().copied()).flat_map(u32::to_le_bytes);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// A breaker's text as llama.cpp takes it: up to a byte of 0, and 40 bytes at most.
@@ -242,5 +242,15 @@ mod tests {
         assert_eq!(table.reach(&[7, 8, 6, 5]), 1);
         assert_eq!(table.reach(&[9, 8, 7]), 2);
         assert_eq!(table.reach(&[]), 0);
+    }
+
+    #[test]
+    fn a_digest_knows_the_pairs_and_not_their_order() {
+        let digest = |breakers: &[Vec<u32>]| DryBreakers::from_tokens(breakers).digest();
+        let (one, two) = (vec![9, 5], vec![9]);
+        assert_eq!(digest(&[one.clone(), two.clone()]), digest(&[two.clone(), one.clone(), one.clone()]));
+        let others = [vec![], vec![one.clone()], vec![two.clone()], vec![vec![5, 9]], vec![one, two]];
+        let digests: std::collections::BTreeSet<u64> = others.iter().map(|breakers| digest(breakers)).collect();
+        assert_eq!(digests.len(), others.len());
     }
 }
