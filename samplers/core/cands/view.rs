@@ -3,6 +3,7 @@
 
 use super::Cand;
 use super::order::{Scratch, before, bucket_sort};
+use super::weigh::largest;
 use crate::libstdcxx::Best;
 
 /// Enough for a vector loop, few enough that one good logit does not cost much.
@@ -65,7 +66,7 @@ impl<'v> View<'v> {
     /// Shows every candidate, beginning with a token, whose logit is at least, or above, a bound that may rise on the way.
     fn over(&self, from: usize, mut bound: f32, strict: bool, mut take: impl FnMut(Cand) -> f32) {
         self.blocks(from, |start, block| {
-            let best = largest(block);
+            let best = largest(block, f32::NEG_INFINITY, |logit| *logit);
             if if strict { best <= bound } else { best < bound } {
                 return;
             }
@@ -80,7 +81,7 @@ impl<'v> View<'v> {
     /// The largest logit, not below `at_least`.
     pub fn max(&self, at_least: f32) -> f32 {
         let mut max = at_least;
-        self.blocks(0, |_, block| max = if max < largest(block) { largest(block) } else { max });
+        self.blocks(0, |_, block| max = largest(block, max, |logit| *logit));
         max
     }
 
@@ -122,20 +123,6 @@ impl<'v> View<'v> {
             bound
         });
     }
-}
-
-/// The largest of some logits, -infinity for none; NaN is passed over. In lanes, so that it becomes vector code.
-fn largest(logits: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let max = |a: f32, b: f32| if a < b { b } else { a };
-    let (whole, rest) = logits.as_chunks::<LANES>();
-    let mut lanes = [f32::NEG_INFINITY; LANES];
-    for chunk in whole {
-        for (lane, &logit) in lanes.iter_mut().zip(chunk) {
-            *lane = max(*lane, logit);
-        }
-    }
-    rest.iter().copied().chain(lanes).fold(f32::NEG_INFINITY, max)
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl CandSet<'_> {
             (true, _) => first,
             _ if first.is_nan() => first,
             (false, true) => self.view().max(first),
-            (false, false) => largest_of(&self.buf.cands[self.start..self.start + self.len], first),
+            (false, false) => largest(&self.buf.cands[self.start..self.start + self.len], first, |cand| cand.logit),
         }
     }
 
@@ -101,17 +101,17 @@ impl CandSet<'_> {
     }
 }
 
-/// The largest logit, not below `at_least`, in lanes: NaN is passed over, wherever it stands.
-fn largest_of(cands: &[Cand], at_least: f32) -> f32 {
+/// The largest logit, not below `at_least`; NaN is passed over. In lanes, so that it becomes vector code.
+pub(super) fn largest<T>(of: &[T], at_least: f32, logit: impl Fn(&T) -> f32) -> f32 {
     const LANES: usize = 16;
-    let (whole, rest) = cands.as_chunks::<LANES>();
+    let (whole, rest) = of.as_chunks::<LANES>();
     let mut lanes = [at_least; LANES];
     for chunk in whole {
-        for (lane, cand) in lanes.iter_mut().zip(chunk) {
-            *lane = max(*lane, cand.logit);
+        for (lane, item) in lanes.iter_mut().zip(chunk) {
+            *lane = max(*lane, logit(item));
         }
     }
-    rest.iter().map(|cand| cand.logit).chain(lanes).fold(at_least, max)
+    rest.iter().map(logit).chain(lanes).fold(at_least, max)
 }
 
 fn entropy(cands: &[Cand], counts: impl Fn(f32) -> bool) -> f32 {
