@@ -5,8 +5,7 @@
 //!
 //! # The steps
 //! One file each. The names are those of chain files.
-// `libm::lanes` alone may, to call code for the processor that it has asked for.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod core;
 pub mod libm;

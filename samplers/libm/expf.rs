@@ -1,7 +1,7 @@
 //! `expf`, after the algorithm and with the constants of Arm's optimized routines (see NOTICE): 2^(k/32) from a table, times a cubic of the rest, all in f64.
 
 /// For i of 32, the bits of 2^(i/32), less i in the exponent's place.
-const TABLE: [u64; 32] = [
+pub(super) const TABLE: [u64; 32] = [
     0x3ff0000000000000,
     0x3fefd9b0d3158574,
     0x3fefb5586cf9890f,

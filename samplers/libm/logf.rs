@@ -35,15 +35,15 @@ const LOG2: [f64; 4] = [
 ];
 
 /// A number as 2^k times a number near a centre of the table.
-struct Split {
-    k: f64,
+pub(super) struct Split {
+    pub k: f64,
     /// How far the number is from the centre, as a share of it.
-    rest: f64,
-    row: (u64, u64, u64),
+    pub rest: f64,
+    pub row: (u64, u64, u64),
 }
 
 #[inline(always)]
-fn split(x: f32) -> Split {
+pub(super) fn split(x: f32) -> Split {
     // A subnormal number is made normal first.
     let is_small = x.to_bits() < 0x0080_0000;
     let bits = if is_small { (x * 8_388_608.0).to_bits().wrapping_sub(23 << 23) } else { x.to_bits() };
