@@ -3,8 +3,8 @@ mod cache;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 pub use breakers::DryBreakers;
 pub use cache::dry_breakers;
@@ -57,7 +57,7 @@ pub struct Dry {
     #[serde(skip)]
     repeats: Vec<i32>,
     #[serde(skip)]
-    longest: FxHashMap<u32, i32>,
+    longest: Vec<(u32, i32)>,
 }
 
 impl Default for Dry {
@@ -71,7 +71,7 @@ impl Default for Dry {
             breaker_tokens: None,
             table: Arc::default(),
             repeats: Vec::new(),
-            longest: FxHashMap::default(),
+            longest: Vec::new(),
         }
     }
 }
@@ -151,6 +151,9 @@ fn suffix_repeats(window: &[u32], limit: i32, repeats: &mut Vec<i32>) {
     for k in 1..n {
         let inside = right + 1 - k.min(right + 1);
         let known = if inside > 0 { repeats[k - left] } else { 0 };
+        if inside == 0 && back(k) != back(0) {
+            continue;
+        }
         if inside > 0 && (known as usize) < inside {
             repeats[k] = known.min(limit);
             continue;
@@ -197,10 +200,11 @@ impl SamplerStep for Dry {
         for (k, &length) in self.repeats.iter().enumerate().skip(1) {
             let next = window[window.len() - k];
             if length >= self.allowed_length && !self.table.is_single(next) {
-                let longest = self.longest.entry(next).or_insert(length);
-                *longest = length.max(*longest);
+                self.longest.push((next, length));
             }
         }
+        self.longest.sort_unstable_by_key(|&(token, length)| (token, Reverse(length)));
+        self.longest.dedup_by_key(|longest| longest.0);
         let max_exponent = self.max_exponent();
         cands.update_all(&self.longest, |logit, &length| logit - self.penalty(length, max_exponent));
     }

@@ -52,8 +52,6 @@ pub use typ_p::TypP;
 pub use xtc::Xtc;
 
 pub use libstdcxx::Mt19937;
-/// What [`CandSet::update_all`] takes.
-pub use rustc_hash::FxHashMap;
 
 /// What a step's file needs beside this crate: the derive of a step is `typetag::serde`.
 pub use typetag;

@@ -58,7 +58,7 @@ impl Mirostat {
         // As `size_t(m - 1)`: an m of 0 and below looks at all.
         let pairs = self.m.wrapping_sub(1) as usize;
         let (mut products, mut squares) = (0.0f32, 0.0f32);
-        for (i, pair) in cands.as_slice().windows(2).take(pairs).enumerate() {
+        for (i, pair) in cands.first(pairs.saturating_add(1)).windows(2).enumerate() {
             let t = logf((i + 2) as f32 / (i + 1) as f32);
             let b = logf(pair[0].p / pair[1].p);
             products += t * b;

@@ -58,7 +58,7 @@ impl SamplerStep for MirostatV2 {
 
     fn apply(&mut self, cands: &mut CandSet<'_>, _: &mut Ctx) {
         cands.softmax(true);
-        let surprising = cands.as_slice().iter().position(|cand| -log2f(cand.p) > self.steered.mu);
+        let surprising = cands.position(|cand| -log2f(cand.p) > self.steered.mu);
         cands.truncate(surprising.unwrap_or(cands.len()).max(1));
         cands.softmax(true);
         self.steered.select(cands, self.tau, self.eta);

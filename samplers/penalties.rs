@@ -1,4 +1,3 @@
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
@@ -37,7 +36,8 @@ pub struct Penalties {
     #[serde(skip_serializing_if = "Window::is_all")]
     pub window: Window,
     #[serde(skip)]
-    counts: FxHashMap<u32, u32>,
+    /// By rising token.
+    counts: Vec<(u32, u32)>,
 }
 
 /// Which tokens a window is over.
@@ -67,7 +67,7 @@ impl Window {
 
 impl Default for Penalties {
     fn default() -> Self {
-        Self { last_n: 64, repeat: 1.0, freq: 0.0, present: 0.0, window: Window::All, counts: FxHashMap::default() }
+        Self { last_n: 64, repeat: 1.0, freq: 0.0, present: 0.0, window: Window::All, counts: Vec::new() }
     }
 }
 
@@ -115,24 +115,25 @@ impl SamplerStep for Penalties {
             // The token was a prompt's, and the window is over drawn ones.
             return self.counts.clear();
         }
-        *self.counts.entry(token).or_default() += 1;
-        if let Some(left) = tokens.len().checked_sub(self.last_n as usize + 1) {
-            let left = tokens[left];
-            if let Some(count) = self.counts.get_mut(&left) {
-                *count -= 1;
-                if *count == 0 {
-                    self.counts.remove(&left);
-                }
+        match self.counts.binary_search_by_key(&token, |count| count.0) {
+            Ok(at) => self.counts[at].1 += 1,
+            Err(at) => self.counts.insert(at, (token, 1)),
+        }
+        let left = tokens.len().checked_sub(self.last_n as usize + 1).map(|left| tokens[left]);
+        let at = left.and_then(|left| self.counts.binary_search_by_key(&left, |count| count.0).ok());
+        if let Some(at) = at {
+            self.counts[at].1 -= 1;
+            if self.counts[at].1 == 0 {
+                self.counts.remove(at);
             }
         }
     }
 
     fn reset(&mut self, ctx: &Ctx) {
-        self.counts.clear();
         let tokens = self.window.tokens(ctx);
-        for &token in &tokens[tokens.len().saturating_sub(self.last_n as usize)..] {
-            *self.counts.entry(token).or_default() += 1;
-        }
+        let mut last = tokens[tokens.len().saturating_sub(self.last_n as usize)..].to_vec();
+        last.sort_unstable();
+        self.counts = last.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)).collect();
     }
 
     fn is_off(&self) -> bool {
@@ -175,7 +176,7 @@ mod tests {
             }
             penalties.accept(token, &ctx);
         }
-        assert_eq!(penalties.counts, FxHashMap::from_iter([(5, 1)]));
+        assert_eq!(penalties.counts, [(5, 1)]);
         ctx.history_mut().push_prompt(3);
         penalties.accept(3, &ctx);
         assert!(penalties.counts.is_empty());
@@ -236,7 +237,7 @@ mod tests {
             ctx.history_mut().push(token);
         }
         penalties.reset(&ctx);
-        assert_eq!(penalties.counts, FxHashMap::from_iter([(2, 1), (3, 1)]));
+        assert_eq!(penalties.counts, [(2, 1), (3, 1)]);
     }
 
     #[test]

@@ -46,16 +46,11 @@ impl SamplerStep for TypP {
         }
         cands.softmax(true);
         let entropy = cands.entropy();
-        cands.sort_by_score(|ln_p| (-ln_p - entropy).abs());
-
         let mut sum = 0.0f32;
-        let crosses = cands.as_slice().iter().enumerate().position(|(i, cand)| {
+        cands.keep_typical_through(entropy, |i, cand| {
             sum += cand.p;
             sum > self.p && i + 1 >= self.min_keep as usize
         });
-        if let Some(last) = crosses {
-            cands.truncate(last + 1);
-        }
     }
 
     fn is_off(&self) -> bool {

@@ -60,8 +60,8 @@ impl SamplerStep for Xtc {
             return;
         }
         cands.softmax(true);
-        let top_choices = cands.as_slice().iter().take_while(|cand| cand.p >= self.threshold).count();
-        let dropped = top_choices.saturating_sub(1);
+        let others = cands.position(|cand| cand.p.is_nan() || cand.p < self.threshold).unwrap_or(cands.len());
+        let dropped = others.saturating_sub(1);
         if cands.len() - dropped >= self.min_keep as usize {
             cands.drop_front(dropped);
         }

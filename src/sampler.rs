@@ -139,8 +139,8 @@ impl Sampler {
         seen: impl FnMut(usize, &dyn SamplerStep, &mut CandSet<'_>),
     ) -> Result<Draw<'s>, SampleError> {
         self.check_width(logits)?;
-        let sound = check_finite(logits);
         let mut cands = CandSet::new(logits, &mut self.buf);
+        let sound = if cands.began_sound() { Ok(()) } else { Err(what_is_odd(logits)) };
         match (self.non_finite, sound) {
             (NonFinite::Refuse, Err(error)) => return Err(error),
             (NonFinite::FiniteArgmax, Err(_)) => {
@@ -153,22 +153,22 @@ impl Sampler {
                 self.chain.apply_seen(&mut cands, &mut self.ctx, seen);
             }
         }
-        let Some(selected) = cands.selected_cand() else {
+        let Some(token) = cands.selected_id() else {
             return Err(match cands.len() {
                 0 => SampleError::NothingLeft,
                 left => SampleError::NothingSelected { left },
             });
         };
-        let Cand { id: token, logit, p } = selected;
-        if self.non_finite != NonFinite::LikeLlamaCpp {
-            if p.is_nan() || logit.is_nan() {
-                return Err(SampleError::NotANumber { token, logit });
-            }
-            if logit == f32::NEG_INFINITY {
-                return Err(SampleError::Masked { token });
-            }
+        if self.non_finite != NonFinite::LikeLlamaCpp && !cands.selected_is_sound() {
+            let Cand { logit, p, .. } = cands.selected_cand().unwrap_or_default();
+            let is_masked = logit == f32::NEG_INFINITY && !p.is_nan();
+            return Err(if is_masked {
+                SampleError::Masked { token }
+            } else {
+                SampleError::NotANumber { token, logit }
+            });
         }
-        Ok(Draw { cands, selected })
+        Ok(Draw { cands, token })
     }
 
     /// Adds a drawn token to the history and tells every step: `common_sampler_accept`.
@@ -259,18 +259,19 @@ impl Sampler {
 #[derive(Debug)]
 pub struct Draw<'s> {
     cands: CandSet<'s>,
-    selected: Cand,
+    token: u32,
 }
 
 impl Draw<'_> {
     /// The drawn token.
     pub fn token(&self) -> u32 {
-        self.selected.id
+        self.token
     }
 
-    /// The drawn candidate. Its `p` is 0 where no step computed it (greedy).
-    pub fn selected(&self) -> Cand {
-        self.selected
+    /// The drawn candidate. Its `p` is 0 where no step computed it (greedy). Where the token could be drawn without writing all
+    /// candidates out, this may do so.
+    pub fn selected(&mut self) -> Cand {
+        self.cands.selected_cand().unwrap_or_default()
     }
 
     /// The place of the drawn candidate among [`candidates`](Self::candidates).
@@ -302,20 +303,13 @@ pub(crate) fn effective_seed(seed: u32) -> u32 {
     if random == DEFAULT_SEED { 0 } else { random }
 }
 
-/// Whether a row can be drawn from.
-fn check_finite(logits: &[f32]) -> Result<(), SampleError> {
-    let (mut odd, mut any) = (false, false);
-    for &logit in logits {
-        odd |= logit.is_nan() | (logit == f32::INFINITY);
-        any |= logit > f32::NEG_INFINITY;
+/// Why a row cannot be drawn from.
+fn what_is_odd(logits: &[f32]) -> SampleError {
+    let is_odd = |logit: &f32| logit.is_nan() || *logit == f32::INFINITY;
+    match logits.iter().position(is_odd) {
+        Some(index) => SampleError::NonFinite { index, kind: if logits[index].is_nan() { "NaN" } else { "+infinity" } },
+        None => SampleError::AllMasked,
     }
-    if odd {
-        let is_odd = |logit: &f32| logit.is_nan() || *logit == f32::INFINITY;
-        let index = logits.iter().position(is_odd).unwrap_or_default();
-        let kind = if logits[index].is_nan() { "NaN" } else { "+infinity" };
-        return Err(SampleError::NonFinite { index, kind });
-    }
-    if any { Ok(()) } else { Err(SampleError::AllMasked) }
 }
 
 fn finite_argmax(logits: impl Iterator<Item = f32>) -> Option<usize> {

@@ -1,18 +1,35 @@
 //! The candidates of one draw: llama.cpp's `llama_token_data_array`.
 //!
-//! The verbs stand in rooms of their own: `trim` (what leaves), `order` (sorting, llama.cpp's ties included), `weigh`
-//! (softmax and sums), `change` (logits), `pick` (the token).
+//! The verbs stand in rooms of their own: `trim` (what leaves), `order` (sorting, llama.cpp's ties included), `walk` (from the
+//! best down), `weigh` (softmax and sums), `change` (logits), `pick` (the token). Each has its plain form, over the array, and
+//! many a quick one, over the caller's row: `deferred` says how the two belong together, `view`, `survey` and `head` read a row,
+//! `terms`, `tally`, `signed` and `parts` sum over it.
 
 mod change;
+mod deferred;
+mod head;
 mod order;
+mod parts;
 mod pick;
+mod row;
+mod signed;
+mod survey;
+mod tally;
+mod terms;
 mod trim;
 #[cfg(test)]
 mod twin;
 mod view;
+mod walk;
 mod weigh;
 
+use deferred::{Form, Known};
+use row::RowBuf;
+use rustc_hash::FxHashMap;
 use view::View;
+
+/// Up to this many the head of a set is taken by `std::partial_sort`; more by buckets.
+const HEAP_MAX: usize = 128;
 
 /// One candidate: `llama_token_data`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -33,8 +50,8 @@ pub struct CandBuf {
     scratch: order::Scratch,
     sums: Vec<f64>,
     elsewhere: Vec<(u32, f32)>,
-    /// The changed logits of a view, by rising id.
-    patches: Vec<(u32, f32)>,
+    lookup: FxHashMap<u32, usize>,
+    row: RowBuf,
 }
 
 /// The candidates of one draw, in an order, with llama.cpp's two flags: whether they are known to be `sorted`, and which one
@@ -46,7 +63,8 @@ pub struct CandBuf {
 pub struct CandSet<'a> {
     logits: &'a [f32],
     buf: &'a mut CandBuf,
-    is_view: bool,
+    form: Form,
+    known: Known,
     /// Where the candidates begin in the buffer: XTC moves it.
     start: usize,
     len: usize,
@@ -54,13 +72,17 @@ pub struct CandSet<'a> {
     /// Whether every id still equals its place, so that an id can be found without looking.
     in_place: bool,
     selected: Option<usize>,
+    is_sound: bool,
 }
 
 impl<'a> CandSet<'a> {
-    /// The candidates of a row of logits, one a token, unsorted, none selected.
+    /// The candidates of a row of logits, one a token, unsorted, none selected. Reads the row once.
     pub fn new(logits: &'a [f32], buf: &'a mut CandBuf) -> Self {
-        buf.patches.clear();
-        Self { logits, buf, is_view: true, start: 0, len: logits.len(), sorted: false, in_place: true, selected: None }
+        buf.row.clear();
+        let len = logits.len();
+        let mut set = Self { form: Form::Row, ..Self::array_of(logits, buf, len) };
+        set.is_sound = set.survey();
+        set
     }
 
     /// Given candidates in the given order, for tests and for engines that cut the vocabulary themselves. `sorted` says
@@ -69,7 +91,22 @@ impl<'a> CandSet<'a> {
         buf.cands.clear();
         buf.cands.extend_from_slice(cands);
         let in_place = cands.iter().enumerate().all(|(i, c)| c.id as usize == i);
-        Self { logits: &[], buf, is_view: false, start: 0, len: cands.len(), sorted, in_place, selected: None }
+        Self { sorted, in_place, ..Self::array_of(&[], buf, cands.len()) }
+    }
+
+    fn array_of(logits: &'a [f32], buf: &'a mut CandBuf, len: usize) -> Self {
+        Self {
+            logits,
+            buf,
+            form: Form::Array,
+            known: Known::default(),
+            start: 0,
+            len,
+            sorted: false,
+            in_place: true,
+            selected: None,
+            is_sound: true,
+        }
     }
 
     /// How many candidates are left.
@@ -87,40 +124,63 @@ impl<'a> CandSet<'a> {
         self.sorted
     }
 
+    /// Whether the row that this set began with had neither NaN nor +infinity, and something above -infinity.
+    pub fn began_sound(&self) -> bool {
+        self.is_sound
+    }
+
     /// The place of the selected candidate.
     pub fn selected(&self) -> Option<usize> {
         self.selected
     }
 
-    /// The candidates in their order. Makes an array of a view.
+    /// The token of the selected candidate.
+    pub fn selected_id(&self) -> Option<u32> {
+        let place = self.selected?;
+        Some(if self.form == Form::Row { place as u32 } else { self.buf.cands[self.start + place].id })
+    }
+
+    /// The candidates in their order, all of them written out. [`first`](Self::first) and [`position`](Self::position) cost less
+    /// where a few of a sorted set will do.
     pub fn as_slice(&mut self) -> &[Cand] {
         self.array()
     }
 
-    /// The logits in the candidates' order, without making an array of a view.
-    pub fn logits(&self) -> impl Iterator<Item = f32> + Clone + '_ {
-        let nothing = View { logits: &[], patches: &[] };
-        let (view, cands): (View<'_>, &[Cand]) =
-            if self.is_view { (self.view(), &[]) } else { (nothing, self.cands()) };
+    /// The first `n` candidates, or all. Of a sorted set no more than these need be known.
+    pub fn first(&mut self, n: usize) -> &[Cand] {
+        let n = n.min(self.len);
+        &self.at_least(n)[..n]
+    }
+
+    /// The logits in the candidates' order.
+    pub fn logits(&mut self) -> impl Iterator<Item = f32> + '_ {
+        let nothing = View { logits: &[], patches: &[], maps: &[], maxima: &[] };
+        let is_row = self.form == Form::Row;
+        if !is_row {
+            self.settle();
+        }
+        let (view, cands): (View<'_>, &[Cand]) = if is_row { (self.view(), &[]) } else { (nothing, self.cands()) };
         view.iter().chain(cands.iter().map(|c| c.logit))
     }
 
     /// The candidate at a place.
-    pub fn get(&self, i: usize) -> Option<Cand> {
+    pub fn get(&mut self, i: usize) -> Option<Cand> {
         if i >= self.len {
-            None
-        } else if self.is_view {
-            Some(Cand { id: i as u32, logit: self.view().get(i), p: 0.0 })
-        } else {
-            Some(self.cands()[i])
+            return None;
         }
+        if self.is_row_without_p() {
+            return Some(Cand { id: i as u32, logit: self.view().get(i), p: 0.0 });
+        }
+        Some(self.at_least(i + 1)[i])
     }
 
-    /// The candidates of a set that is no array yet.
-    fn view(&self) -> View<'_> {
-        let patches = &self.buf.patches;
-        let n = patches.partition_point(|(id, _)| (*id as usize) < self.len);
-        View { logits: &self.logits[..self.len], patches: &patches[..n] }
+    /// At least the first `n` candidates.
+    fn at_least(&mut self, n: usize) -> &[Cand] {
+        if self.form != Form::Sorted || self.known.p_is_hidden || !self.extend(n) {
+            self.settle();
+            return self.cands();
+        }
+        &self.buf.cands[self.start..]
     }
 
     /// The candidates of a set that is an array already.
@@ -130,18 +190,7 @@ impl<'a> CandSet<'a> {
 
     /// The candidates to change, as an array.
     fn array(&mut self) -> &mut [Cand] {
-        if self.is_view {
-            let view = &self.logits[..self.len];
-            let CandBuf { cands, patches, .. } = &mut *self.buf;
-            cands.clear();
-            cands.extend(view.iter().zip(0..).map(|(&logit, id)| Cand { id, logit, p: 0.0 }));
-            for &(id, logit) in patches.iter() {
-                if let Some(cand) = cands.get_mut(id as usize) {
-                    cand.logit = logit;
-                }
-            }
-            self.is_view = false;
-        }
+        self.settle();
         &mut self.buf.cands[self.start..self.start + self.len]
     }
 }

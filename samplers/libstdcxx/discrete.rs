@@ -1,11 +1,10 @@
 //! `std::discrete_distribution`, the draw of mirostat and adaptive-p.
 
-use super::Mt19937;
-
 /// An index drawn with the given float weights, as one use of `std::discrete_distribution<int>` draws it.
 ///
-/// Fewer than two weights: index 0, and no number is taken. Else one double is taken. `sums` is scratch space.
-pub fn discrete_draw(weights: impl Iterator<Item = f32>, sums: &mut Vec<f64>, rng: &mut Mt19937) -> usize {
+/// Fewer than two weights: index 0, and no number is taken. Else `uniform` gives one in [0, 1): the next double of a generator.
+/// `sums` is scratch space.
+pub fn discrete_draw(weights: impl Iterator<Item = f32>, sums: &mut Vec<f64>, uniform: impl FnOnce() -> f64) -> usize {
     sums.clear();
     sums.extend(weights.map(f64::from));
     if sums.len() < 2 {
@@ -19,7 +18,7 @@ pub fn discrete_draw(weights: impl Iterator<Item = f32>, sums: &mut Vec<f64>, rn
         *weight = running;
     }
     *sums.last_mut().expect("two weights or more") = 1.0;
-    first_not_less(sums, rng.uniform())
+    first_not_less(sums, uniform())
 }
 
 /// `std::lower_bound`: the first index whose value is not less than `x`, by halving. Only with NaN among the sums does it
@@ -40,10 +39,11 @@ fn first_not_less(sorted: &[f64], x: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Mt19937;
     use super::*;
 
     fn draw(weights: &[f32], rng: &mut Mt19937) -> usize {
-        discrete_draw(weights.iter().copied(), &mut Vec::new(), rng)
+        discrete_draw(weights.iter().copied(), &mut Vec::new(), || rng.uniform())
     }
 
     #[test]

@@ -13,4 +13,4 @@ pub use discrete::discrete_draw;
 pub use heap::{Best, partial_sort};
 pub use mt19937::Mt19937;
 pub use sort::sort_by;
-pub use sort_keyed::{keyed, keyed_before, payload, rising, sort_keyed};
+pub use sort_keyed::{keyed, keyed_before, payload, risen, rising, sort_keyed};

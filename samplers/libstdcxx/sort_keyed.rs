@@ -22,6 +22,11 @@ pub fn rising(x: f32) -> u32 {
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
+/// The float of a [`rising`] key.
+pub fn risen(key: u32) -> f32 {
+    f32::from_bits(if key >> 31 == 1 { key ^ 1 << 31 } else { !key })
+}
+
 fn key(element: u64) -> u32 {
     (element >> 32) as u32
 }
@@ -173,6 +178,7 @@ mod tests {
         let floats = [f32::NEG_INFINITY, f32::MIN, -1.0, -1e-45, 0.0, 1e-45, 1.0, f32::MAX, f32::INFINITY];
         assert!(floats.is_sorted_by(|a, b| rising(*a) < rising(*b)));
         assert_eq!(rising(-0.0), rising(0.0));
+        assert!(floats.iter().all(|&x| risen(rising(x)).to_bits() == x.to_bits()));
     }
 
     /// The plain twin: `sort_by`, which the recorded arrays hold to libstdc++.

@@ -2,17 +2,17 @@
 //!
 //! What becomes of `sorted` is llama.cpp's convention, verb by verb: penalties clear it, biases and masks do not.
 
-use rustc_hash::FxHashMap;
-
-use super::{CandBuf, CandSet};
+use super::view::Map;
+use super::{CandBuf, CandSet, Form};
 
 impl CandSet<'_> {
     /// Changes the logit of one token, where it is a candidate, and marks the set unsorted.
     pub fn update(&mut self, id: u32, change: impl FnOnce(f32) -> f32) {
-        self.sorted = false;
-        if self.is_view {
+        if self.is_fresh_row() {
             return self.patch(id, change);
         }
+        self.settle();
+        self.sorted = false;
         let at = if self.in_place {
             Some(id as usize).filter(|&i| i < self.len)
         } else {
@@ -23,43 +23,52 @@ impl CandSet<'_> {
         }
     }
 
-    /// Changes the logit of a token of a view, where it has one.
-    fn patch(&mut self, id: u32, change: impl FnOnce(f32) -> f32) {
-        if id as usize >= self.len {
-            return;
-        }
-        let patches = &mut self.buf.patches;
-        match patches.binary_search_by_key(&id, |patch| patch.0) {
-            Ok(at) => patches[at].1 = change(patches[at].1),
-            Err(at) => patches.insert(at, (id, change(self.logits[id as usize]))),
-        }
-    }
-
     /// Changes the logit of every candidate that `tokens` has a value for, and marks the set unsorted, even where nothing
-    /// changed.
-    pub fn update_all<V>(&mut self, tokens: &FxHashMap<u32, V>, mut change: impl FnMut(f32, &V) -> f32) {
+    /// changed. `tokens` are by rising id, each once.
+    pub fn update_all<V>(&mut self, tokens: &[(u32, V)], mut change: impl FnMut(f32, &V) -> f32) {
+        if self.form == Form::Sorted {
+            self.settle();
+        }
         self.sorted = false;
         if tokens.is_empty() {
             return;
         }
         // Many patches would cost more than an array.
-        if self.is_view && tokens.len() * 32 < self.len {
-            return tokens.iter().for_each(|(&id, value)| self.patch(id, |logit| change(logit, value)));
+        if self.is_fresh_row() && tokens.len() * 4 < self.len {
+            return self.patch_all(tokens, change);
         }
+        self.array();
         let in_place = self.in_place;
-        let cands = self.array();
+        let CandBuf { cands, lookup, .. } = &mut *self.buf;
+        let cands = &mut cands[self.start..self.start + self.len];
         if in_place {
-            for (&id, value) in tokens {
-                if let Some(cand) = cands.get_mut(id as usize) {
+            for (id, value) in tokens {
+                if let Some(cand) = cands.get_mut(*id as usize) {
                     cand.logit = change(cand.logit, value);
                 }
             }
-        } else {
-            for cand in cands {
-                if let Some(value) = tokens.get(&cand.id) {
-                    cand.logit = change(cand.logit, value);
-                }
+            return;
+        }
+        lookup.clear();
+        lookup.extend(tokens.iter().map(|(id, _)| *id).zip(0..));
+        for cand in cands {
+            if let Some(&at) = lookup.get(&cand.id) {
+                cand.logit = change(cand.logit, &tokens[at].1);
             }
+        }
+    }
+
+    /// Changes the logit of a token of a fresh row, where it has one.
+    fn patch(&mut self, id: u32, change: impl FnOnce(f32) -> f32) {
+        let mut change = Some(change);
+        self.patch_all(&[(id, ())], |logit, ()| change.take().map_or(logit, |change| change(logit)));
+    }
+
+    /// Changes the logits of some tokens of a fresh row, those that it has.
+    fn patch_all<V>(&mut self, tokens: &[(u32, V)], change: impl FnMut(f32, &V) -> f32) {
+        let tokens = &tokens[..tokens.partition_point(|(id, _)| (*id as usize) < self.len)];
+        if !self.buf.row.patch_all(self.logits, tokens, change) {
+            self.settle();
         }
     }
 
@@ -86,6 +95,9 @@ impl CandSet<'_> {
 
     /// Sets every logit below `logit` to -infinity. The candidates stay, and so does `sorted`.
     pub fn mask_below(&mut self, logit: f32) {
+        if self.defer_map(Map::Mask(logit)) {
+            return;
+        }
         self.map_logits_in_order(|x| if x < logit { f32::NEG_INFINITY } else { x });
     }
 
@@ -103,8 +115,10 @@ impl CandSet<'_> {
     /// In list order where the token stands at the place of its id; for the others all candidates are searched, and only the
     /// first bias of a token counts.
     pub fn add_biases(&mut self, biases: impl IntoIterator<Item = (u32, f32)>) {
-        if self.is_view {
-            return biases.into_iter().for_each(|(id, bias)| self.patch(id, |logit| logit + bias));
+        let mut biases = biases.into_iter();
+        while self.is_fresh_row() {
+            let Some((id, bias)) = biases.next() else { return };
+            self.patch(id, |logit| logit + bias);
         }
         self.array();
         let CandBuf { cands, elsewhere, .. } = &mut *self.buf;
@@ -144,9 +158,7 @@ impl CandSet<'_> {
 
     /// Leaves one candidate: the token `id` with a logit, in the first one's place and with its p, whatever stood there.
     pub fn leave_only(&mut self, id: u32, logit: f32) {
-        if self.buf.cands.is_empty() || self.is_view {
-            self.array();
-        }
+        self.array();
         let p = self.buf.cands.get(self.start).map_or(0.0, |cand| cand.p);
         self.buf.cands.truncate(self.start);
         self.buf.cands.push(super::Cand { id, logit, p });
@@ -164,7 +176,7 @@ impl CandSet<'_> {
                     cand.logit = f32::NEG_INFINITY;
                 }
             }
-        } else {
+        } else if !self.defer_temperature(temp) {
             self.map_logits_in_order(|x| x / temp);
         }
     }
@@ -200,10 +212,10 @@ mod tests {
         let mut buf = CandBuf::default();
         let mut cands = CandSet::new(&[1.0, 3.0, 2.0], &mut buf);
         cands.sort();
-        cands.update_all(&FxHashMap::<u32, ()>::default(), |x, ()| x);
+        cands.update_all(&[] as &[(u32, ())], |x, ()| x);
         assert!(!cands.is_sorted());
         cands.sort();
-        cands.update_all(&FxHashMap::from_iter([(0, 5.0), (9, 1.0)]), |x, by| x + by);
+        cands.update_all(&[(0, 5.0), (9, 1.0)], |x, by| x + by);
         assert_eq!(logits_by_id(&mut cands), [6.0, 3.0, 2.0]);
     }
 

@@ -1,6 +1,12 @@
 //! Picking the token.
 
-use super::{Cand, CandSet};
+use super::deferred::{Asked, Softmax};
+use super::survey::BLOCK;
+use super::tally::Masses;
+use super::terms::{Exactly, Terms, Weights};
+use super::view::View;
+use super::{Cand, CandSet, Form};
+use crate::libm::{expf, in_lanes};
 use crate::libstdcxx::{Mt19937, discrete_draw};
 
 impl CandSet<'_> {
@@ -10,16 +16,32 @@ impl CandSet<'_> {
     /// If there is none.
     pub fn select(&mut self, i: usize) {
         assert!(i < self.len, "candidate {i} of {} is selected", self.len);
+        if self.form == Form::Sorted && self.start + i >= self.buf.cands.len() {
+            self.settle();
+        }
+        if self.form != Form::Array {
+            self.ask(Asked::Select(i));
+        }
         self.selected = Some(i);
     }
 
     /// The selected candidate.
-    pub fn selected_cand(&self) -> Option<Cand> {
+    pub fn selected_cand(&mut self) -> Option<Cand> {
         self.selected.and_then(|i| self.get(i))
     }
 
+    /// Whether the selected candidate has a logit above -infinity, and neither logit nor p is NaN. True where none is selected.
+    pub fn selected_is_sound(&self) -> bool {
+        // The quick forms select nothing else.
+        let selected = self.selected.filter(|_| self.form == Form::Array).map(|i| self.cands()[i]);
+        selected.is_none_or(|cand| cand.logit > f32::NEG_INFINITY && !cand.p.is_nan())
+    }
+
     /// The place of the first of the largest logits; none of an empty set.
-    pub fn argmax(&self) -> Option<usize> {
+    pub fn argmax(&mut self) -> Option<usize> {
+        if self.form == Form::Row {
+            return Some(self.view().argmax());
+        }
         let mut logits = self.logits().enumerate();
         let (mut best, mut best_logit) = logits.next()?;
         for (i, logit) in logits {
@@ -35,6 +57,11 @@ impl CandSet<'_> {
     /// `expf` of each logit below the maximum, summed in f64; the first candidate whose running sum reaches `u` times the
     /// whole is selected (the last, where NaN lets none), and each p is divided by the sum. An only candidate has p = 1.
     pub fn select_by_logits(&mut self, u: f64) {
+        if let Some(place) = self.place_by_logits(u) {
+            self.selected = Some(place);
+            self.known.p_is_hidden = true;
+            return self.ask(Asked::SelectByLogits(u));
+        }
         match self.array() {
             [] => return,
             [only] => {
@@ -57,18 +84,126 @@ impl CandSet<'_> {
         self.select(chosen.unwrap_or(self.len - 1));
     }
 
+    /// The place that [`select_by_logits`](Self::select_by_logits) selects, if a set that is not written out leaves no doubt.
+    fn place_by_logits(&mut self, u: f64) -> Option<usize> {
+        match self.form {
+            Form::Array => None,
+            Form::Row => self.place_in_row(u),
+            Form::Sorted => self.place_among_best(u),
+        }
+    }
+
+    /// The place that [`select_by_p`](Self::select_by_p) selects in a sorted set, if that leaves no doubt: the best ones weigh
+    /// most, and all others are only weighed together.
+    fn place_by_p(&mut self, u: f64) -> Option<usize> {
+        if self.form != Form::Sorted || !self.is_as_sorted() || self.known.softmax_is_stale {
+            return None;
+        }
+        let Softmax { max_logit, sum } = self.known.softmax?;
+        loop {
+            let (cut, view, terms) = (self.view().unmap(self.known.cut), self.others(), Weights { max_logit });
+            let others = in_lanes(Masses { view: &view, terms, cut, masses: None }) / f64::from(sum);
+            // Each p is a quotient that is rounded.
+            let off = mass_off(terms, &view, others) + 1e-7 * others + 1e-12;
+            let weights = self.buf.cands.iter().map(|cand| f64::from(cand.p));
+            let best: f64 = weights.clone().sum();
+            let target = (best + others) * u;
+            let place = place_beyond(weights, 0.0, target, off);
+            if place.is_some() || target < best || !self.extend_much() {
+                return place;
+            }
+        }
+    }
+
+    /// The same for a row: the block is found by the masses of all, the place by the weights in it.
+    fn place_in_row(&mut self, u: f64) -> Option<usize> {
+        let mut masses = std::mem::take(&mut self.buf.row.masses);
+        let view = self.view();
+        let weights = Weights { max_logit: view.max() };
+        let place = place_by_masses(&view, weights, u, &mut masses)
+            .or_else(|| place_by_masses(&view, Exactly(weights), u, &mut masses));
+        self.buf.row.masses = masses;
+        place
+    }
+
+    /// The same for a sorted set: the best ones weigh most, and all the others are only weighed together.
+    fn place_among_best(&mut self, u: f64) -> Option<usize> {
+        loop {
+            let mut weights = std::mem::take(&mut self.buf.sums);
+            let best = &self.buf.cands[self.start..];
+            let max_logit = best.first()?.logit;
+            weights.clear();
+            weights.extend(best.iter().map(|cand| f64::from(expf(cand.logit - max_logit))));
+            let (cut, view, terms) = (self.view().unmap(self.known.cut), self.divided_others(), Weights { max_logit });
+            let others = in_lanes(Masses { view: &view, terms, cut, masses: None });
+            let best: f64 = weights.iter().sum();
+            let target = (best + others) * u;
+            let off = mass_off(terms, &view, others) + 1e-12 * best;
+            let place = place_beyond(weights.iter().copied(), 0.0, target, off);
+            self.buf.sums = weights;
+            if place.is_some() || target < best || !self.extend_much() {
+                return place;
+            }
+        }
+    }
+
     /// Selects by the probabilities with `std::discrete_distribution` and returns the selected candidate; none of an empty
     /// set. Takes one double from `rng`, or nothing for an only candidate.
     pub fn select_by_p(&mut self, rng: &mut Mt19937) -> Option<Cand> {
         if self.is_empty() {
             return None;
         }
-        self.array();
-        let weights = self.buf.cands[self.start..self.start + self.len].iter().map(|c| c.p);
-        let i = discrete_draw(weights, &mut self.buf.sums, rng);
-        self.select(i);
+        // Drawn now, for whichever of the two needs it.
+        let u = if self.len > 1 { rng.uniform() } else { 0.0 };
+        let place = self.place_by_p(u).unwrap_or_else(|| {
+            self.array();
+            let weights = self.buf.cands[self.start..self.start + self.len].iter().map(|c| c.p);
+            discrete_draw(weights, &mut self.buf.sums, || u)
+        });
+        self.select(place);
         self.selected_cand()
     }
+}
+
+/// How far masses may be from their sum in a loop.
+fn mass_off<T: Terms>(terms: T, view: &View<'_>, mass: f64) -> f64 {
+    // What is far below the maximum has a small weight instead of a smaller one.
+    const ABSOLUTE: f64 = 5e-18;
+    // Six additions of f32 make a block's sum.
+    let added = if T::WIDE { 1e-12 } else { 4e-7 };
+    mass * (f64::from(terms.off(view).unwrap_or(0.0)) + added) + ABSOLUTE * view.logits.len() as f64
+}
+
+/// The place in a row where the sum of the weights reaches `u` times the whole, if there is no doubt.
+fn place_by_masses<T: Terms>(view: &View<'_>, terms: T, u: f64, masses: &mut Vec<f64>) -> Option<usize> {
+    let whole = in_lanes(Masses { view, terms, cut: f32::INFINITY, masses: Some(masses) });
+    let target = whole * u;
+    let mut reached = 0.0;
+    let block = masses.iter().position(|mass| {
+        reached += mass;
+        reached >= target
+    })?;
+    let mut copy = [0.0; BLOCK];
+    let weights = view.block(block, &mut copy).iter().map(|&logit| f64::from(terms.exact(logit)));
+    // What was added up before and the target are both off by a little.
+    let off = mass_off(terms, view, reached + target);
+    Some(block * BLOCK + place_beyond(weights, reached - masses[block], target, off)?)
+}
+
+/// The place of the first of the weights with which a sum that has come to `before` reaches the target, if a difference of
+/// `off` would not make it another one.
+fn place_beyond(weights: impl Iterator<Item = f64>, before: f64, target: f64, off: f64) -> Option<usize> {
+    let mut sum = before;
+    for (i, weight) in weights.enumerate() {
+        if sum >= target - off {
+            return None;
+        }
+        sum += weight;
+        if sum > target + off {
+            return Some(i);
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -1,10 +1,15 @@
 //! What leaves the set. None of these verbs changes the order, nor `sorted`; a selection that leaves is none any more.
 
-use super::{Cand, CandSet};
+use super::deferred::Asked;
+use super::{Cand, CandSet, Form};
 
 impl CandSet<'_> {
     /// Keeps the first `n`.
     pub fn truncate(&mut self, n: usize) {
+        if n >= self.len || (self.form == Form::Sorted && self.keep_best(n)) {
+            return;
+        }
+        self.settle();
         self.len = self.len.min(n);
         self.selected = self.selected.filter(|&i| i < self.len);
     }
@@ -13,7 +18,11 @@ impl CandSet<'_> {
     pub fn drop_front(&mut self, n: usize) {
         let n = n.min(self.len);
         if n > 0 {
-            self.array();
+            if self.form == Form::Sorted && self.selected.is_none() && self.start + n < self.buf.cands.len() {
+                self.ask(Asked::DropFront(n));
+            } else {
+                self.settle();
+            }
             self.start += n;
             self.len -= n;
             self.in_place = false;
@@ -41,9 +50,10 @@ impl CandSet<'_> {
     /// Keeps the candidates whose logit is at least `logit`, if these are at least `at_least` and at least one; else
     /// changes nothing. Whether it did.
     pub fn retain_above(&mut self, logit: f32, at_least: usize) -> bool {
-        if self.is_view {
-            return self.retain_view_above(logit, at_least);
+        if self.is_row_without_p() {
+            return self.retain_row_above(logit, at_least);
         }
+        self.settle();
         let passing = self.logits().filter(|&x| x >= logit).count();
         let enough = passing > 0 && passing >= at_least;
         if enough {
@@ -54,20 +64,20 @@ impl CandSet<'_> {
 }
 
 impl CandSet<'_> {
-    /// The same from a view, without an array of all.
-    fn retain_view_above(&mut self, logit: f32, at_least: usize) -> bool {
+    /// The same from a row, without an array of all.
+    fn retain_row_above(&mut self, logit: f32, at_least: usize) -> bool {
         let mut kept = std::mem::take(&mut self.buf.cands);
         self.view().above(logit, &mut kept);
-        let enough = !kept.is_empty() && kept.len() >= at_least;
+        let n = kept.len();
+        self.buf.cands = kept;
+        let enough = n > 0 && n >= at_least;
         if enough {
-            if kept.len() < self.len {
+            if n < self.len {
                 self.in_place = false;
                 self.selected = None;
             }
-            self.len = kept.len();
-            self.is_view = false;
+            self.written(0, n);
         }
-        self.buf.cands = kept;
         enough
     }
 }

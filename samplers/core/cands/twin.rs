@@ -1,17 +1,19 @@
-//! The quick forms beside their plain twins: a set that begins as a view of the logits, and one that is an array from the
-//! start, go through the same verbs and must agree in every bit after each.
-
-use rustc_hash::FxHashMap;
+//! The quick forms beside their plain twins: a set that begins as a row of logits, and one that is an array from the start, go
+//! through the same verbs, must answer alike after each, and agree in every bit at the end. Looking at all candidates in
+//! between would write the row out, and leave nothing to compare.
 
 use super::{Cand, CandBuf, CandSet};
 use crate::libstdcxx::Mt19937;
 
-/// A random row: ties, masked, subnormal, huge, equal and plain logits, of sizes around every block and bucket boundary.
+/// A random row: ties, masked, subnormal, huge, equal, peaked and plain logits, of sizes around every block and bucket boundary.
 fn row(rng: &mut Mt19937) -> Vec<f32> {
-    const SIZES: [usize; 20] =
-        [1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 130, 200, 255, 256, 257, 300, 1024, 1100];
+    const SIZES: [usize; 32] = [
+        1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 200, 257, 300, 511, 512, 513, 575, 576, 577, 640, 800, 1024,
+        1025, 1030, 1100, 1300, 2048, 2049, 3000, 9000,
+    ];
     let n = SIZES[rng.next_u32() as usize % SIZES.len()];
-    let kind = rng.next_u32() % 10;
+    let kind = rng.next_u32() % 16;
+    let offset = (rng.next_u32() % 5) as f32 * 6.0 - 14.0;
     (0..n)
         .map(|_| {
             let x = rng.next_u32();
@@ -21,37 +23,53 @@ fn row(rng: &mut Mt19937) -> Vec<f32> {
                 1 => (x % 5) as f32 - 2.0,
                 2 => 1.5,
                 3 if x.is_multiple_of(4) => f32::NEG_INFINITY,
-                9 if x.is_multiple_of(7) => f32::NAN,
                 4 => f32::from_bits(x % 64),
                 5 => (unit - 0.5) * f32::MAX,
                 6 => unit.powi(8) * 24.0 - 8.0,
                 7 => (x % 40) as f32 * 0.156_25 - 3.0,
-                _ => -9.0 - unit * 2.0,
+                8 => -9.0 - unit * 2.0,
+                9 if x.is_multiple_of(7) => f32::NAN,
+                10 => normal(rng) * 3.0 + offset,
+                // What an engine with 8 bits of mantissa gives.
+                11 => f32::from_bits((normal(rng) * 4.0 + offset).to_bits() & 0xffff_0000),
+                12 if x.is_multiple_of(1000) => f32::INFINITY,
+                13 => normal(rng) * 50.0 - 200.0,
+                14 => normal(rng) * 1e6,
+                _ => normal(rng) + if x.is_multiple_of(97) { 9.0 + 4.0 * unit } else { 0.0 } + offset,
             }
         })
         .collect()
 }
 
-/// The state of a set, to the bit.
-fn state(set: &CandSet<'_>) -> (Vec<(u32, u32, u32)>, bool, Option<usize>) {
-    let bits = |cand: Cand| (cand.id, cand.logit.to_bits(), cand.p.to_bits());
-    ((0..set.len()).filter_map(|i| set.get(i)).map(bits).collect(), set.is_sorted(), set.selected())
+fn normal(rng: &mut Mt19937) -> f32 {
+    (0..6).map(|_| rng.uniform_f32() - 0.5).sum::<f32>() * 1.414
 }
 
-/// Does the same random thing to both.
-fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> String {
-    let verb = rng.next_u32() % 14;
+/// The state of a set, to the bit.
+fn state(set: &mut CandSet<'_>) -> (Vec<(u32, u32, u32)>, bool, Option<usize>) {
+    let (sorted, selected) = (set.is_sorted(), set.selected());
+    (set.as_slice().iter().map(bits).collect(), sorted, selected)
+}
+
+fn bits(cand: &Cand) -> (u32, u32, u32) {
+    (cand.id, cand.logit.to_bits(), cand.p.to_bits())
+}
+
+/// Does the same random thing to both. What it was, and what each answered.
+fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>; 2]) {
+    let verb = rng.next_u32() % 26;
     let n = sets[0].len().max(1);
     let (k, x, other) = (rng.next_u32() as usize, rng.next_u32(), rng.next_u32());
     let mut told = String::new();
-    for set in sets {
+    let answers = sets.map(|set| {
+        let mut answer = Vec::new();
         told = match verb {
             0 => {
                 set.top_k(k % 45);
                 format!("top_k {}", k % 45)
             }
             1 => {
-                let k = [1, 100, 127, 128, 129, 130, 199, 255, n - 1, n, n + 3][k % 11];
+                let k = [1, 100, 127, 128, 129, 130, 199, 255, n - 1, n, n + 3, n / 2, n / 3, n / 5][k % 14];
                 set.top_k(k);
                 format!("top_k {k}")
             }
@@ -60,14 +78,19 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> String {
                 "update".into()
             }
             3 => {
-                let tokens: FxHashMap<u32, f32> =
-                    (0..x % 40).map(|i| ((i * 7 + other) % (n as u32 + 5), i as f32 / 4.0)).collect();
+                let most = if other.is_multiple_of(4) { n as u32 } else { 40 };
+                let mut tokens: Vec<(u32, f32)> = (0..x % most)
+                    .map(|i| ((i.wrapping_mul(7).wrapping_add(other)) % (n as u32 + 5), (i % 50) as f32 / 4.0 - 1.0))
+                    .collect();
+                tokens.sort_unstable_by_key(|token| token.0);
+                tokens.dedup_by_key(|token| token.0);
                 set.update_all(&tokens, |logit, by| logit - by);
                 format!("update_all of {}", tokens.len())
             }
             4 => {
-                let biases: Vec<(u32, f32)> =
-                    (0..x % 6).map(|i| ((other >> i) % (n as u32 + 2), i as f32 - 2.0)).collect();
+                let biases: Vec<(u32, f32)> = (0..x % 6)
+                    .map(|i| ((other >> i) % (n as u32 + 2), if x % 97 == 6 { f32::INFINITY } else { i as f32 - 2.0 }))
+                    .collect();
                 set.add_biases(biases.iter().copied());
                 format!("add_biases {biases:?}")
             }
@@ -82,60 +105,130 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> String {
             }
             7 => {
                 set.drop_front(k % 3);
-                "drop_front".into()
+                format!("drop_front {}", k % 3)
             }
-            8 => {
-                set.softmax(x.is_multiple_of(2));
-                "softmax".into()
+            8 | 9 => {
+                set.softmax(verb == 8);
+                format!("softmax {}", verb == 8)
             }
-            9 => {
-                set.temperature([0.0, 0.7, 1.3][k % 3]);
-                "temperature".into()
-            }
-            10 => {
-                let mut sum = 0.0;
-                set.softmax(false);
-                set.keep_through(|_, cand| {
-                    sum += cand.p;
-                    sum >= 0.9
-                });
-                "keep_through".into()
-            }
-            11 => {
-                set.argmax().into_iter().for_each(|i| set.select(i));
-                "select".into()
+            10 | 11 => {
+                let temp = [0.0, 0.7, 1.3, 0.8, 1e-5, -1.0, 3.7][k % 7];
+                set.temperature(temp);
+                format!("temperature {temp}")
             }
             12 => {
+                let p = [0.1, 0.5, 0.9, 0.95, 0.999][k % 5];
+                let mut sum = 0.0;
+                set.softmax(x.is_multiple_of(3));
+                set.keep_through(|_, cand| {
+                    sum += cand.p;
+                    sum >= p
+                });
+                format!("keep_through {p}")
+            }
+            13 => {
+                if let Some(i) = set.argmax() {
+                    answer.push(i as u64);
+                    set.select(i);
+                }
+                "select".into()
+            }
+            14 => {
                 set.sort();
                 "sort".into()
             }
-            _ => {
-                let (max, _, deviation) = set.spread();
-                set.mask_below(max - deviation);
+            15 => {
+                let (max, mean, deviation) = set.spread();
+                answer.extend([max, mean, deviation].map(|x| u64::from(x.to_bits())));
+                set.mask_below(max - deviation * (1 + k % 3) as f32);
                 "mask_below".into()
             }
+            16 => {
+                set.softmax(true);
+                answer.push(u64::from(set.entropy().to_bits()));
+                "entropy".into()
+            }
+            17 => {
+                set.softmax(true);
+                answer.push(u64::from(set.entropy_of_positive().to_bits()));
+                "entropy_of_positive".into()
+            }
+            18 => {
+                let (p, mut sum) = ([0.1, 0.5, 0.9, 0.99][k % 4], 0.0);
+                set.softmax(true);
+                let entropy = set.entropy();
+                set.keep_typical_through(entropy, |i, cand| {
+                    sum += cand.p;
+                    sum > p && i + 1 >= x as usize % 5
+                });
+                format!("keep_typical_through {p}")
+            }
+            19 => {
+                set.softmax(true);
+                set.softmax_f64();
+                "softmax_f64".into()
+            }
+            20 | 21 => {
+                let u = f64::from(x) / 4_294_967_296.0;
+                set.select_by_logits(u);
+                answer.extend([set.selected_id().map_or(0, u64::from), u64::from(set.selected_is_sound())]);
+                format!("select_by_logits {u}")
+            }
+            23 => {
+                let mut rng = Mt19937::new(x);
+                set.softmax(true);
+                let drawn = set.select_by_p(&mut rng);
+                answer.extend([drawn.map_or(0, |cand| u64::from(cand.p.to_bits())), rng.taken()]);
+                "select_by_p".into()
+            }
+            24 => {
+                set.softmax(true);
+                set.top_k([n / 2, n / 3, n - 1][k % 3]);
+                set.softmax(!x.is_multiple_of(3));
+                "top_k of a softmax".into()
+            }
+            22 => {
+                let p = [0.3, 0.1, 0.01, 1e-4][k % 4];
+                answer.push(set.position(|cand| cand.p < p).map_or(0, |i| i as u64 + 1));
+                format!("position of p < {p}")
+            }
+            _ => {
+                answer.extend(
+                    set.first(k % 300).iter().map(|cand| u64::from(cand.id) << 32 | u64::from(cand.p.to_bits())),
+                );
+                format!("first {}", k % 300)
+            }
         };
-    }
-    told
+        answer.extend([set.len() as u64, u64::from(set.is_sorted()), set.selected().map_or(0, |i| i as u64 + 1)]);
+        answer
+    });
+    (told, answers)
 }
 
 #[test]
-fn a_view_and_an_array_agree_after_every_verb() {
-    let mut rng = Mt19937::new(11_192);
-    let n_cases = if cfg!(debug_assertions) { 20_000 } else { 100_000 };
-    let (mut view_buf, mut array_buf) = (CandBuf::default(), CandBuf::default());
+fn a_row_and_an_array_agree_after_every_verb() {
+    let seed = std::env::var("TWIN_SEED").map_or(11_192, |seed| seed.parse().expect("TWIN_SEED is a number"));
+    let mut rng = Mt19937::new(seed);
+    let n_cases = if cfg!(debug_assertions) { 6_000 } else { 100_000 };
+    let (mut row_buf, mut array_buf) = (CandBuf::default(), CandBuf::default());
     for case in 0..n_cases {
         let logits = row(&mut rng);
         let cands: Vec<Cand> = logits.iter().zip(0..).map(|(&logit, id)| Cand { id, logit, p: 0.0 }).collect();
-        let mut view = CandSet::new(&logits, &mut view_buf);
+        let mut row = CandSet::new(&logits, &mut row_buf);
         let mut array = CandSet::from_cands(&cands, false, &mut array_buf);
         let mut told = Vec::new();
-        for _ in 0..1 + rng.next_u32() % 5 {
-            told.push(change(&mut rng, [&mut view, &mut array]));
-            assert!(state(&view) == state(&array), "case {case}: {} logits, {told:?}", logits.len());
-            assert_eq!(view.max_logit().to_bits(), array.max_logit().to_bits(), "case {case}: {told:?}");
-            assert!(view.logits().map(f32::to_bits).eq(array.logits().map(f32::to_bits)), "case {case}: {told:?}");
+        for _ in 0..1 + rng.next_u32() % 6 {
+            let (what, [of_row, of_array]) = change(&mut rng, [&mut row, &mut array]);
+            told.push(what);
+            assert!(of_row == of_array, "case {case}: {} logits, {told:?}: {of_row:?}, {of_array:?}", logits.len());
         }
-        assert!(view.as_slice().iter().map(|c| c.id).eq(array.as_slice().iter().map(|c| c.id)));
+        if rng.next_u32().is_multiple_of(4) {
+            let (of_row, of_array) = (row.max_logit(), array.max_logit());
+            assert!(of_row.to_bits() == of_array.to_bits(), "case {case}: {told:?}: {of_row}, {of_array}");
+        }
+        let (of_row, of_array) = (state(&mut row), state(&mut array));
+        let differs = of_row.0.iter().zip(&of_array.0).position(|(row, array)| row != array);
+        let both = differs.map(|i| (i, of_row.0[i], of_array.0[i]));
+        assert!(of_row == of_array, "case {case}: {} logits, {told:?}: {both:x?}", logits.len());
     }
 }

@@ -1,7 +1,12 @@
 //! Probabilities and sums over the set, each in llama.cpp's width and order.
 
-use super::{Cand, CandSet};
-use crate::libm::{exp, exp_each, ln_each, max};
+use super::deferred::{Asked, Softmax};
+use super::parts::add_sorted;
+use super::signed::Signed;
+use super::tally::{InOrder, OneByOne};
+use super::terms::{Squares, Surprises, Terms, Weights};
+use super::{Cand, CandSet, Form};
+use crate::libm::{exp, exp_each, in_lanes, ln_each, logf, max};
 
 /// So many floats are worked on at once.
 pub(super) const BLOCK: usize = 256;
@@ -15,6 +20,9 @@ impl CandSet<'_> {
         }
         if sort {
             self.sort();
+        }
+        if self.defer_softmax() {
+            return;
         }
         self.exp_below_max();
         let sum = self.array().iter().fold(0.0f32, |sum, cand| sum + cand.p);
@@ -42,8 +50,14 @@ impl CandSet<'_> {
     /// Computes every `p` as dynamic temperature does at its end: in f64 from the first logit, each rounded to f32, then
     /// divided by the f64 sum.
     pub fn softmax_f64(&mut self) {
-        let Some(first) = self.get(0) else { return };
-        let first_logit = f64::from(first.logit);
+        if self.is_empty() {
+            return;
+        }
+        if self.form == Form::Sorted {
+            self.known.p_is_hidden = true;
+            return self.ask(Asked::SoftmaxF64);
+        }
+        let first_logit = f64::from(self.array()[0].logit);
         let mut sum = 0.0f64;
         for cand in self.array() {
             let p = exp(f64::from(cand.logit) - first_logit);
@@ -56,34 +70,44 @@ impl CandSet<'_> {
     }
 
     /// The largest logit; a sorted set's first. -infinity for an empty set.
-    pub fn max_logit(&self) -> f32 {
-        let first = self.get(0).map_or(f32::NEG_INFINITY, |c| c.logit);
-        match (self.sorted, self.is_view) {
-            (true, _) => first,
-            _ if first.is_nan() => first,
-            (false, true) => self.view().max(first),
-            (false, false) => largest(&self.buf.cands[self.start..self.start + self.len], first, |cand| cand.logit),
+    pub fn max_logit(&mut self) -> f32 {
+        match self.form {
+            Form::Row => return self.view().max(),
+            Form::Sorted => return self.buf.cands[self.start].logit,
+            Form::Array => {}
+        }
+        match self.cands() {
+            [] => f32::NEG_INFINITY,
+            [first, ..] if self.sorted || first.logit.is_nan() => first.logit,
+            cands => largest(cands, cands[0].logit, |cand| cand.logit),
         }
     }
 
     /// The entropy of the probabilities in nats, in f32 and in order. A probability of 0 makes it NaN, as in llama.cpp's
     /// typical-p; [`entropy_of_positive`](Self::entropy_of_positive) passes over it.
     pub fn entropy(&mut self) -> f32 {
-        entropy(self.array(), |_| true)
+        self.find_entropy(true).unwrap_or_else(|| entropy(self.array(), true))
     }
 
     /// The entropy of the probabilities above 0, as in llama.cpp's dynamic temperature.
     pub fn entropy_of_positive(&mut self) -> f32 {
-        entropy(self.array(), |p| p > 0.0)
+        self.find_entropy(false).unwrap_or_else(|| entropy(self.array(), false))
     }
 
     /// The largest logit, and mean and standard deviation of those that are not -infinity, as llama.cpp's top-n-sigma
     /// computes them: f32, but each square is added in f64. All 0 but the maximum where nothing is left.
-    pub fn spread(&self) -> (f32, f32, f32) {
-        let counted = || self.logits().filter(|&x| x != f32::NEG_INFINITY);
+    pub fn spread(&mut self) -> (f32, f32, f32) {
+        if self.is_row_as_it_came() {
+            let view = self.view();
+            let (sum, n) = in_lanes(Signed(&view));
+            let mean = sum / n as f32;
+            let squares = in_lanes(InOrder(&view, Squares { mean }));
+            return (view.max(), mean, (squares / n as f32).sqrt());
+        }
         let first = self.get(0).map_or(f32::NEG_INFINITY, |c| c.logit);
         let (mut max_logit, mut sum, mut n) = (first, 0.0f32, 0usize);
-        for logit in counted() {
+        let counted = |x: &f32| *x != f32::NEG_INFINITY;
+        for logit in self.logits().filter(counted) {
             max_logit = max(max_logit, logit);
             sum += logit;
             n += 1;
@@ -93,11 +117,62 @@ impl CandSet<'_> {
         }
         let mean = sum / n as f32;
         let mut squares = 0.0f32;
-        for logit in counted() {
+        for logit in self.logits().filter(counted) {
             let off = f64::from(logit - mean);
             squares = (f64::from(squares) + off * off) as f32;
         }
         (max_logit, mean, (squares / n as f32).sqrt())
+    }
+
+    /// Finds what every p of a set that is not written out would be. Whether that is possible.
+    fn defer_softmax(&mut self) -> bool {
+        let softmax = match self.form {
+            Form::Row => {
+                let view = self.view();
+                let max_logit = view.max();
+                Some(Softmax { max_logit, sum: in_lanes(InOrder(&view, Weights { max_logit })) })
+            }
+            Form::Sorted if self.is_as_sorted() && self.known.softmax.is_some() && !self.known.softmax_is_stale => {
+                return true;
+            }
+            Form::Sorted if self.is_as_sorted() => {
+                let max_logit = self.max_logit();
+                Some(Softmax { max_logit, sum: self.sum_sorted(Weights { max_logit }) })
+            }
+            _ => None,
+        };
+        let Some(softmax) = softmax else { return false };
+        self.known.softmax = Some(softmax);
+        self.known.p_is_hidden = false;
+        self.known.softmax_is_stale = false;
+        if self.form == Form::Sorted {
+            self.known.write(&mut self.buf.cands);
+        }
+        self.ask(Asked::Softmax);
+        true
+    }
+
+    fn find_entropy(&mut self, zero_counts: bool) -> Option<f32> {
+        let softmax = self.known.softmax?;
+        if self.form != Form::Sorted || !self.is_as_sorted() || self.known.softmax_is_stale {
+            return None;
+        }
+        let entropy =
+            self.sum_sorted(Surprises { softmax, ln_sum: logf(softmax.sum), inverse: 1.0 / softmax.sum, zero_counts });
+        // Which NaN it is, is for the loop to say.
+        Some(entropy).filter(|entropy| !entropy.is_nan())
+    }
+
+    /// What a loop over the terms of a sorted set gives: it is run over the best, and the others are added at once.
+    fn sum_sorted<T: Terms>(&mut self, terms: T) -> f32 {
+        let mut parts = std::mem::take(&mut self.buf.row.parts);
+        let best = &mut parts.best;
+        best.clear();
+        best.extend(self.buf.cands.iter().map(|cand| cand.logit));
+        let sum = in_lanes(OneByOne { logits: best, terms, sum: 0.0 });
+        let sum = add_sorted(&self.others(), terms, self.known.cut, sum, &mut parts, 0);
+        self.buf.row.parts = parts;
+        sum
     }
 }
 
@@ -114,14 +189,14 @@ pub(super) fn largest<T>(of: &[T], at_least: f32, logit: impl Fn(&T) -> f32) -> 
     rest.iter().map(logit).chain(lanes).fold(at_least, max)
 }
 
-fn entropy(cands: &[Cand], counts: impl Fn(f32) -> bool) -> f32 {
+fn entropy(cands: &[Cand], zero_counts: bool) -> f32 {
     let mut block = [0.0f32; BLOCK];
     let mut sum = 0.0f32;
     for cands in cands.chunks(BLOCK) {
         let block = &mut block[..cands.len()];
         block.iter_mut().zip(cands).for_each(|(x, cand)| *x = cand.p);
         ln_each(block);
-        for (cand, ln_p) in cands.iter().zip(block.iter()).filter(|(cand, _)| counts(cand.p)) {
+        for (cand, ln_p) in cands.iter().zip(block.iter()).filter(|(cand, _)| zero_counts || cand.p > 0.0) {
             sum -= cand.p * ln_p;
         }
     }
@@ -175,7 +250,7 @@ mod tests {
     #[test]
     fn spread_leaves_masked_logits_out() {
         let mut buf = CandBuf::default();
-        let cands = CandSet::new(&[f32::NEG_INFINITY, 1.0, 3.0], &mut buf);
+        let mut cands = CandSet::new(&[f32::NEG_INFINITY, 1.0, 3.0], &mut buf);
         assert_eq!(cands.spread(), (3.0, 2.0, 1.0));
         let mut buf = CandBuf::default();
         assert_eq!(CandSet::new(&[f32::NEG_INFINITY; 2], &mut buf).spread(), (f32::NEG_INFINITY, 0.0, 0.0));

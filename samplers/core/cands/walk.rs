@@ -1,0 +1,226 @@
+//! Walks down from the best candidate, or from the most typical one, that end where somebody has seen enough. A sorted set is
+//! written out no further than it is walked.
+
+use super::order::{Last, Scratch, bucket_sort};
+use super::weigh::BLOCK;
+use super::{Cand, CandBuf, CandSet, Form};
+use crate::libm::{ln_each, logf};
+use crate::libstdcxx::{keyed, payload, rising, sort_by, sort_keyed};
+
+/// Up to this many, top-p sorts its set whole.
+const SMALL_SET: usize = 1024;
+/// How many top-p sorts of a larger set before it sorts all.
+const FIRST_HEAD: usize = 256;
+
+impl CandSet<'_> {
+    /// Walks down from the best candidate and keeps all up to and including the first for which `last` holds (its place
+    /// from 0, the candidate), or all. The set is sorted then.
+    ///
+    /// A large unsorted set is sorted only as far down as the walk goes, as llama.cpp's top-p does it.
+    pub fn keep_through(&mut self, mut last: impl FnMut(usize, &Cand) -> bool) {
+        if self.sorted || self.len <= SMALL_SET {
+            self.sort();
+            return self.keep_sorted_through(last);
+        }
+        if self.defer_sort(FIRST_HEAD + 1) {
+            let kept = self.place_of(&mut last).map_or(self.len, |at| at + 1);
+            return if kept <= FIRST_HEAD { self.keep_of_first_head(kept) } else { self.truncate(kept) };
+        }
+        let cands = self.array();
+        let n = cands.len();
+        let CandBuf { cands, scratch, .. } = &mut *self.buf;
+        let cands = &mut cands[self.start..self.start + n];
+        let (mut have, mut kept) = (FIRST_HEAD, 0);
+        bucket_sort(cands, have, Last::Partial, scratch);
+        while kept < n {
+            if kept == have {
+                have = n;
+                bucket_sort(cands, have, Last::Partial, scratch);
+            }
+            kept += 1;
+            if last(kept - 1, &scratch.sorted[kept - 1]) {
+                break;
+            }
+        }
+        cands[..kept].copy_from_slice(&scratch.sorted[..kept]);
+        self.len = kept;
+        self.reordered(true);
+    }
+
+    fn keep_sorted_through(&mut self, mut last: impl FnMut(usize, &Cand) -> bool) {
+        if let Some(at) = self.place_of(&mut last) {
+            self.truncate(at + 1);
+        }
+    }
+
+    /// Keeps the first `kept` of a row that has been sorted as a whole, where llama.cpp has only sorted the first 256: equals
+    /// may stand otherwise there.
+    fn keep_of_first_head(&mut self, kept: usize) {
+        let equals = self.first(kept + 1).windows(2).any(|pair| pair[0].logit == pair[1].logit);
+        if equals {
+            self.undo_sort();
+            if !self.keep_best(FIRST_HEAD) {
+                self.settle();
+                return self.keep_through(|i, _| i + 1 == kept);
+            }
+        }
+        self.truncate(kept);
+    }
+
+    /// The place of the first candidate for which `found` holds (its place from 0, the candidate). Of a sorted set no more
+    /// is written out than is looked at.
+    fn place_of(&mut self, found: &mut impl FnMut(usize, &Cand) -> bool) -> Option<usize> {
+        let mut at = 0;
+        while at < self.len {
+            for cand in &self.at_least(at + 1)[at..] {
+                if found(at, cand) {
+                    return Some(at);
+                }
+                at += 1;
+            }
+        }
+        None
+    }
+
+    /// The place of the first candidate for which `found` holds.
+    pub fn position(&mut self, mut found: impl FnMut(&Cand) -> bool) -> Option<usize> {
+        self.place_of(&mut |_, cand| found(cand))
+    }
+
+    /// Orders by how far the surprise, `-logf(p)`, is from the entropy, as `std::sort` of llama.cpp's typical-p does, and keeps
+    /// all up to and including the first for which `last` holds (its place from 0, the candidate), or all. The set is unsorted
+    /// then.
+    pub fn keep_typical_through(&mut self, entropy: f32, mut last: impl FnMut(usize, &Cand) -> bool) {
+        let mut walked = 0;
+        if self.keep_typical_of_best(entropy, &mut walked, &mut last) {
+            return;
+        }
+        self.sort_by_score(|ln_p| (-ln_p - entropy).abs());
+        let rest = &self.array()[walked..];
+        if let Some(at) = rest.iter().zip(walked..).position(|(cand, i)| last(i, cand)) {
+            self.truncate(walked + at + 1);
+        }
+    }
+
+    /// The same for a sorted set that is not written out, as far as its best candidates are typical: those that are not
+    /// written out have a score above some bound. Whether the walk ended; how far it came.
+    fn keep_typical_of_best(
+        &mut self,
+        entropy: f32,
+        walked: &mut usize,
+        last: &mut impl FnMut(usize, &Cand) -> bool,
+    ) -> bool {
+        let is_quick = self.form == Form::Sorted && self.known.softmax.is_some() && !self.known.softmax_is_stale;
+        if !is_quick || !self.is_as_sorted() || entropy.is_nan() {
+            return false;
+        }
+        loop {
+            let CandBuf { cands, scratch: Scratch { keys, sorted, .. }, .. } = &mut *self.buf;
+            let score = |cand: &Cand| -logf(cand.p) - entropy;
+            // The others are less likely than the last one here; the logarithm is rounded.
+            let lowest = cands.last().map_or(0.0, score);
+            let bound = lowest - (lowest.abs() + entropy.abs()) * 1e-5;
+            keys.clear();
+            keys.extend(cands.iter().zip(0..).map(|(cand, place)| keyed(rising(score(cand).abs()), place)));
+            keys.sort_unstable();
+            let is_below = |key: u64| key >> 32 < u64::from(rising(bound.max(0.0)));
+            while let Some(&key) = keys.get(*walked).filter(|&&key| is_below(key)) {
+                let equals = |other: Option<&u64>| other.is_some_and(|other| other >> 32 == key >> 32);
+                if equals(keys.get(*walked + 1)) {
+                    return false;
+                }
+                *walked += 1;
+                if last(*walked - 1, &cands[payload(key) as usize]) {
+                    sorted.clear();
+                    sorted.extend(keys[..*walked].iter().map(|&key| cands[payload(key) as usize]));
+                    std::mem::swap(cands, sorted);
+                    self.written(0, *walked);
+                    self.reordered(false);
+                    return true;
+                }
+            }
+            if !self.extend_much() {
+                return false;
+            }
+        }
+    }
+
+    /// Orders by a rising score of the logarithm of p, as `std::sort` does, and marks the set unsorted.
+    fn sort_by_score(&mut self, score: impl Fn(f32) -> f32) {
+        self.array();
+        let CandBuf { cands, scratch: Scratch { sorted, keys, .. }, .. } = &mut *self.buf;
+        let cands = &mut cands[self.start..self.start + self.len];
+        keys.clear();
+        let mut consistent = true;
+        let mut block = [0.0f32; BLOCK];
+        for (cands, first) in cands.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
+            let block = &mut block[..cands.len()];
+            block.iter_mut().zip(cands).for_each(|(x, cand)| *x = cand.p);
+            ln_each(block);
+            for (ln_p, place) in block.iter().zip(first..) {
+                let score = score(*ln_p);
+                consistent &= !score.is_nan();
+                keys.push(keyed(rising(score), place));
+            }
+        }
+        sorted.clear();
+        if consistent {
+            sort_keyed(keys);
+            sorted.extend(keys.iter().map(|&key| cands[payload(key) as usize]));
+            cands.copy_from_slice(sorted);
+        } else {
+            // The comparison contradicts itself, and only llama.cpp's own gives its order.
+            let mut scored: Vec<(f32, Cand)> = cands.iter().map(|cand| (score(logf(cand.p)), *cand)).collect();
+            sort_by(&mut scored, |a, b| a.0 < b.0);
+            cands.iter_mut().zip(&scored).for_each(|(cand, (_, scored))| *cand = *scored);
+        }
+        self.reordered(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::order::tests::{bits, row};
+    use super::*;
+    use crate::libstdcxx::Mt19937;
+
+    #[test]
+    fn keep_through_walks_past_its_first_head() {
+        let logits: Vec<f32> = (0..2000).map(|i| (i * 7 % 2000) as f32 / 100.0 - 10.0).collect();
+        for keep in [1, 255, 256, 257, 1999, 2000, 5000] {
+            let mut buf = CandBuf::default();
+            let mut cands = CandSet::new(&logits, &mut buf);
+            cands.keep_through(|i, _| i + 1 == keep);
+            assert_eq!(cands.len(), keep.min(2000));
+            assert!(cands.is_sorted() && cands.as_slice().is_sorted_by(|a, b| a.logit > b.logit));
+        }
+    }
+
+    #[test]
+    fn scores_rise_and_the_set_is_unsorted() {
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&[1.0, 3.0, 2.0], &mut buf);
+        cands.softmax(true);
+        cands.sort_by_score(|ln_p| ln_p);
+        assert!(!cands.is_sorted());
+        assert!(cands.as_slice().iter().map(|c| c.id).eq([0, 2, 1]));
+    }
+
+    /// The plain twin: `sort_by` of the scores.
+    #[test]
+    fn sort_by_score_equals_its_plain_form() {
+        let mut rng = Mt19937::new(6);
+        for (n, kind) in [1, 16, 17, 700, 3000].into_iter().flat_map(|n| (0..4).map(move |kind| (n, kind))) {
+            let logits = row(&mut rng, n, kind);
+            let mut buf = CandBuf::default();
+            let mut cands = CandSet::new(&logits, &mut buf);
+            cands.softmax(false);
+            let score = |ln_p: f32| (-ln_p - 2.0).abs();
+            let mut plain: Vec<(f32, Cand)> = cands.as_slice().iter().map(|c| (score(logf(c.p)), *c)).collect();
+            sort_by(&mut plain, |a, b| a.0 < b.0);
+            let plain: Vec<Cand> = plain.into_iter().map(|(_, cand)| cand).collect();
+            cands.sort_by_score(score);
+            assert_eq!(bits(cands.as_slice()), bits(&plain), "{n}, kind {kind}");
+        }
+    }
+}
