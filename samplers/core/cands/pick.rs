@@ -32,9 +32,12 @@ impl CandSet<'_> {
 
     /// Whether the selected candidate has a logit above -infinity, and neither logit nor p is NaN. True where none is selected.
     pub fn selected_is_sound(&self) -> bool {
-        // The quick forms select nothing else.
-        let selected = self.selected.filter(|_| self.form == Form::Array).map(|i| self.cands()[i]);
-        selected.is_none_or(|cand| cand.logit > f32::NEG_INFINITY && !cand.p.is_nan())
+        self.selected.is_none_or(|i| match self.form {
+            Form::Array => self.cands()[i].logit > f32::NEG_INFINITY && !self.cands()[i].p.is_nan(),
+            // The quick forms have no NaN.
+            Form::Row => self.view().get(i) > f32::NEG_INFINITY,
+            Form::Sorted => self.buf.cands[self.start + i].logit > f32::NEG_INFINITY,
+        })
     }
 
     /// The place of the first of the largest logits; none of an empty set.

@@ -2,7 +2,7 @@
 
 use super::deferred::{Asked, LARGEST_LOGIT};
 use super::parts::{Part, Parts};
-use super::survey::BLOCK;
+use super::survey::{BLOCK, largest};
 use super::view::{Map, View};
 use crate::libm::max;
 
@@ -33,7 +33,7 @@ impl RowBuf {
     }
 
     /// Changes the logits of tokens, by rising id, and keeps the maxima. Whether quick forms still do: there is neither NaN nor
-    /// too large a logit among the changed ones.
+    /// too large a logit among the changed ones, and not -infinity alone.
     pub fn patch_all<V>(
         &mut self,
         logits: &[f32],
@@ -41,7 +41,7 @@ impl RowBuf {
         mut change: impl FnMut(f32, &V) -> f32,
     ) -> bool {
         let Self { patches, merged, maxima, lowered, .. } = self;
-        let mut is_plain = true;
+        let (mut is_plain, mut masks) = (true, false);
         merged.clear();
         merged.reserve((patches.len() + tokens.len()).next_power_of_two().max(256));
         lowered.clear();
@@ -55,6 +55,7 @@ impl RowBuf {
             let changed = change(logit, value);
             merged.push((*id, changed));
             is_plain &= changed <= LARGEST_LOGIT;
+            masks |= changed == f32::NEG_INFINITY;
             let block = *id as usize / BLOCK;
             if changed > maxima[block] {
                 maxima[block] = changed;
@@ -70,7 +71,7 @@ impl RowBuf {
             let maximum = self.view(logits, false).block(block, &mut copy).iter().copied().fold(f32::NEG_INFINITY, max);
             self.maxima[block] = maximum;
         }
-        is_plain
+        is_plain && !(masks && largest(&self.maxima) == f32::NEG_INFINITY)
     }
 
     /// The row with all that was done to its logits, or all but the last.

@@ -12,10 +12,10 @@ fn row(rng: &mut Mt19937) -> Vec<f32> {
         1025, 1030, 1100, 1300, 2048, 2049, 3000, 9000,
     ];
     let n = SIZES[rng.next_u32() as usize % SIZES.len()];
-    let kind = rng.next_u32() % 16;
+    let (kind, lone) = (rng.next_u32() % 17, rng.next_u32() % 8);
     let offset = (rng.next_u32() % 5) as f32 * 6.0 - 14.0;
-    (0..n)
-        .map(|_| {
+    (0..n as u32)
+        .map(|place| {
             let x = rng.next_u32();
             let unit = (x >> 8) as f32 / 16_777_216.0;
             match kind {
@@ -33,6 +33,7 @@ fn row(rng: &mut Mt19937) -> Vec<f32> {
                 // What an engine with 8 bits of mantissa gives.
                 11 => f32::from_bits((normal(rng) * 4.0 + offset).to_bits() & 0xffff_0000),
                 12 if x.is_multiple_of(1000) => f32::INFINITY,
+                16 if place != lone => f32::NEG_INFINITY,
                 13 => normal(rng) * 50.0 - 200.0,
                 14 => normal(rng) * 1e6,
                 _ => normal(rng) + if x.is_multiple_of(97) { 9.0 + 4.0 * unit } else { 0.0 } + offset,
@@ -89,7 +90,16 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>;
             }
             4 => {
                 let biases: Vec<(u32, f32)> = (0..x % 6)
-                    .map(|i| ((other >> i) % (n as u32 + 2), if x % 97 == 6 { f32::INFINITY } else { i as f32 - 2.0 }))
+                    .map(|i| {
+                        (
+                            (other >> i) % (n as u32 + 2),
+                            match x % 97 {
+                                6 => f32::INFINITY,
+                                7..20 => f32::NEG_INFINITY,
+                                _ => i as f32 - 2.0,
+                            },
+                        )
+                    })
                     .collect();
                 set.add_biases(biases.iter().copied());
                 format!("add_biases {biases:?}")
@@ -127,9 +137,10 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>;
                 format!("keep_through {p}")
             }
             13 => {
-                if let Some(i) = set.argmax() {
-                    answer.push(i as u64);
+                if let Some(best) = set.argmax() {
+                    let i = if x.is_multiple_of(3) { k % set.len() } else { best };
                     set.select(i);
+                    answer.extend([best as u64, u64::from(set.selected_is_sound())]);
                 }
                 "select".into()
             }
