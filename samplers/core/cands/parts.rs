@@ -57,6 +57,9 @@ pub(super) fn add_sorted<T: Terms>(
     }
     let middle = view.median_below(cut, &mut parts.sample);
     let Some(middle) = middle.filter(|&middle| view.logits.len() > FEW && middle > f32::NEG_INFINITY) else {
+        parts.best.clear();
+        // No more than there may be: growing would take twice that.
+        parts.best.reserve_exact(view.logits.len());
         view.logits_between(f32::NEG_INFINITY, cut, &mut parts.best);
         parts.best.sort_unstable_by(|a, b| b.total_cmp(a));
         return in_lanes(OneByOne { logits: &parts.best, terms, sum });
