@@ -8,7 +8,7 @@ use super::{CandBuf, CandSet, Form};
 impl CandSet<'_> {
     /// Changes the logit of one token, where it is a candidate, and marks the set unsorted.
     pub fn update(&mut self, id: u32, change: impl FnOnce(f32) -> f32) {
-        if self.is_fresh_row() {
+        if self.takes_a_patch() {
             return self.patch(id, change);
         }
         self.settle();
@@ -56,6 +56,12 @@ impl CandSet<'_> {
                 cand.logit = change(cand.logit, &tokens[at].1);
             }
         }
+    }
+
+    /// Whether a row takes one more patch: each is merged with all others.
+    fn takes_a_patch(&self) -> bool {
+        const MOST: usize = 512;
+        self.is_fresh_row() && self.buf.row.patches.len() < MOST
     }
 
     /// Changes the logit of a token of a fresh row, where it has one.
@@ -116,7 +122,7 @@ impl CandSet<'_> {
     /// first bias of a token counts.
     pub fn add_biases(&mut self, biases: impl IntoIterator<Item = (u32, f32)>) {
         let mut biases = biases.into_iter();
-        while self.is_fresh_row() {
+        while self.takes_a_patch() {
             let Some((id, bias)) = biases.next() else { return };
             self.patch(id, |logit| logit + bias);
         }
@@ -242,5 +248,18 @@ mod tests {
         cands.temperature(0.0);
         let inf = f32::NEG_INFINITY;
         assert_eq!(logits_by_id(&mut cands), [inf, 3.0, inf, inf]);
+    }
+
+    #[test]
+    fn many_biases_are_those_of_an_array() {
+        let logits: Vec<f32> = (0..3000).map(|i| (i % 77) as f32 / 8.0).collect();
+        let biases =
+            (0..3000).rev().filter(|i| i % 3 != 0).map(|i| (i, if i % 5 == 0 { f32::NEG_INFINITY } else { 0.25 }));
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&logits, &mut buf);
+        cands.add_biases(biases.clone());
+        let mut plain = logits.clone();
+        biases.for_each(|(id, bias)| plain[id as usize] += bias);
+        assert_eq!(logits_by_id(&mut cands), plain);
     }
 }

@@ -135,7 +135,8 @@ impl CandSet<'_> {
     pub(super) fn defer_map(&mut self, map: Map) -> bool {
         let fits = match map {
             Map::Divide(temp) => TEMPS.contains(&temp),
-            Map::Mask(logit) => logit <= self.view().max(),
+            // After a division a nearly known quotient could fall on the wrong side.
+            Map::Mask(logit) => self.buf.row.maps.is_empty() && logit <= self.view().max(),
         };
         if !self.is_row_without_p() || !fits || self.buf.row.maps.len() == MOST_MAPS {
             return false;
@@ -200,9 +201,10 @@ impl CandSet<'_> {
         false
     }
 
-    /// The same for some more than there are.
+    /// The same for some more than there are. False, too, where all are written out already.
     pub(super) fn extend_much(&mut self) -> bool {
-        self.extend(self.buf.cands.len() - self.start + 1)
+        let have = self.buf.cands.len() - self.start;
+        have < self.len && self.extend(have + 1)
     }
 
     /// Writes the best of a row out, sorted, with their p, and divided as the set was.

@@ -106,10 +106,10 @@ impl CandSet<'_> {
         loop {
             let (cut, view, terms) = (self.view().unmap(self.known.cut), self.others(), Weights { max_logit });
             let others = in_lanes(Masses { view: &view, terms, cut, masses: None }) / f64::from(sum);
-            // Each p is a quotient that is rounded.
-            let off = mass_off(terms, &view, others) + 1e-7 * others + 1e-12;
             let weights = self.buf.cands.iter().map(|cand| f64::from(cand.p));
             let best: f64 = weights.clone().sum();
+            // Each p is a quotient that is rounded.
+            let off = mass_off(terms, &view, others) + 1e-7 * others + loop_off(self.logits.len()) * (best + others);
             let target = (best + others) * u;
             let place = place_beyond(weights, 0.0, target, off);
             if place.is_some() || target < best || !self.extend_much() {
@@ -141,7 +141,7 @@ impl CandSet<'_> {
             let others = in_lanes(Masses { view: &view, terms, cut, masses: None });
             let best: f64 = weights.iter().sum();
             let target = (best + others) * u;
-            let off = mass_off(terms, &view, others) + 1e-12 * best;
+            let off = mass_off(terms, &view, others) + loop_off(self.logits.len()) * (best + others);
             let place = place_beyond(weights.iter().copied(), 0.0, target, off);
             self.buf.sums = weights;
             if place.is_some() || target < best || !self.extend_much() {
@@ -172,9 +172,15 @@ impl CandSet<'_> {
 fn mass_off<T: Terms>(terms: T, view: &View<'_>, mass: f64) -> f64 {
     // What is far below the maximum has a small weight instead of a smaller one.
     const ABSOLUTE: f64 = 5e-18;
-    // Six additions of f32 make a block's sum.
-    let added = if T::WIDE { 1e-12 } else { 4e-7 };
-    mass * (f64::from(terms.off(view).unwrap_or(0.0)) + added) + ABSOLUTE * view.logits.len() as f64
+    // Seven additions of f32 make a block's sum.
+    let added = if T::WIDE { 0.0 } else { 5e-7 };
+    let n = view.logits.len();
+    mass * (f64::from(terms.off(view).unwrap_or(0.0)) + added + loop_off(n)) + ABSOLUTE * n as f64
+}
+
+/// How far a loop's f64 sum of `n` weights, and ours, may be from the true one, relative to it: each addition rounds.
+fn loop_off(n: usize) -> f64 {
+    n as f64 * 2.0 * f64::EPSILON + 1e-12
 }
 
 /// The place in a row where the sum of the weights reaches `u` times the whole, if there is no doubt.
@@ -240,6 +246,24 @@ mod tests {
         let mut cands = CandSet::new(&[f32::NAN, 1.0, 2.0], &mut buf);
         cands.select_by_logits(0.1);
         assert_eq!(cands.selected(), Some(2));
+    }
+
+    /// A quarter of a million equal weights, whose loop's sum is off to one side by more than any of them.
+    #[test]
+    fn a_flat_tail_is_drawn_as_the_loop_draws_it() {
+        for (below, u) in
+            [(21.3, 0.999_871_727_237_087_1), (21.7, 0.999_949_328_704_486_2), (22.6, 0.999_985_640_633_316_9)]
+        {
+            let mut logits = vec![-below; 250_000];
+            logits[0] = 0.0;
+            let cands: Vec<Cand> = logits.iter().zip(0..).map(|(&logit, id)| Cand { id, logit, p: 0.0 }).collect();
+            let (mut row_buf, mut array_buf) = (CandBuf::default(), CandBuf::default());
+            let mut row = CandSet::new(&logits, &mut row_buf);
+            let mut array = CandSet::from_cands(&cands, false, &mut array_buf);
+            row.select_by_logits(u);
+            array.select_by_logits(u);
+            assert_eq!(row.selected_id(), array.selected_id(), "{below} {u}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(super) trait Terms: Copy {
     /// Whether the terms are to be added up as f64.
     const WIDE: bool = false;
 
-    /// The terms of logits that are not yet mapped, but for a relative error of up to `off`, and an absolute one of less than 1e-17.
+    /// The terms of logits that are not yet mapped, but for a relative error of up to `off`, and an absolute one of less than 1e-15.
     fn near<S: Simd>(&self, view: &View<'_>, logits: f32x16<S>) -> f32x16<S>;
 
     /// The term as a loop would have it.

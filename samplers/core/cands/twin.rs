@@ -129,7 +129,9 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>;
             12 => {
                 let p = [0.1, 0.5, 0.9, 0.95, 0.999][k % 5];
                 let mut sum = 0.0;
-                set.softmax(x.is_multiple_of(3));
+                if other.is_multiple_of(3) {
+                    set.softmax(x.is_multiple_of(3));
+                }
                 set.keep_through(|_, cand| {
                     sum += cand.p;
                     sum >= p
@@ -165,7 +167,7 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>;
                 "entropy_of_positive".into()
             }
             18 => {
-                let (p, mut sum) = ([0.1, 0.5, 0.9, 0.99][k % 4], 0.0);
+                let (p, mut sum) = ([0.1, 0.5, 0.9, 0.99, 2.0][k % 5], 0.0);
                 set.softmax(true);
                 let entropy = set.entropy();
                 set.keep_typical_through(entropy, |i, cand| {
@@ -194,7 +196,7 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>;
             }
             24 => {
                 set.softmax(true);
-                set.top_k([n / 2, n / 3, n - 1][k % 3]);
+                set.top_k([n / 2, n / 3, n - 1, n / 5, n / 7, n / 8][k % 6]);
                 set.softmax(!x.is_multiple_of(3));
                 "top_k of a softmax".into()
             }

@@ -22,7 +22,7 @@ impl CandSet<'_> {
             self.sort();
             return self.keep_sorted_through(last);
         }
-        if self.defer_sort(FIRST_HEAD + 1) {
+        if !self.known.p_is_hidden && self.defer_sort(FIRST_HEAD + 1) {
             let kept = self.place_of(&mut last).map_or(self.len, |at| at + 1);
             return if kept <= FIRST_HEAD { self.keep_of_first_head(kept) } else { self.truncate(kept) };
         }
@@ -222,5 +222,20 @@ mod tests {
             cands.sort_by_score(score);
             assert_eq!(bits(cands.as_slice()), bits(&plain), "{n}, kind {kind}");
         }
+    }
+
+    /// A walk to the end of a set that was cut ends, in the plain form.
+    #[test]
+    fn a_walk_over_all_that_is_left_ends() {
+        let mut rng = Mt19937::new(8);
+        let logits: Vec<f32> = (0..20_000).map(|_| rng.uniform_f32() * 9.0).collect();
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&logits, &mut buf);
+        cands.softmax(true);
+        cands.top_k(1200);
+        cands.softmax(true);
+        let entropy = cands.entropy();
+        cands.keep_typical_through(entropy, |_, _| false);
+        assert_eq!((cands.len(), cands.is_sorted()), (1200, false));
     }
 }
