@@ -7,8 +7,8 @@
 use super::head::{LARGEST_SHARE, Of};
 use super::survey::survey;
 use super::view::{Map, View};
+use super::weigh::exp_below;
 use super::{Cand, CandBuf, CandSet};
-use crate::libm::exp_each;
 
 /// Where the candidates are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -315,13 +315,8 @@ impl Known {
     /// Completes candidates that have only their logit.
     pub fn write(&self, cands: &mut [Cand]) {
         if let Some(Softmax { max_logit, sum }) = self.softmax {
-            let mut block = [0.0f32; 64];
-            for cands in cands.chunks_mut(block.len()) {
-                let block = &mut block[..cands.len()];
-                block.iter_mut().zip(cands.iter()).for_each(|(x, cand)| *x = cand.logit - max_logit);
-                exp_each(block);
-                cands.iter_mut().zip(block).for_each(|(cand, x)| cand.p = *x / sum);
-            }
+            exp_below(max_logit, cands);
+            cands.iter_mut().for_each(|cand| cand.p /= sum);
         }
         if let Some(temp) = self.temp {
             cands.iter_mut().for_each(|cand| cand.logit /= temp);

@@ -92,30 +92,20 @@ impl CandSet<'_> {
         match self.form {
             Form::Array => None,
             Form::Row => self.place_in_row(u),
-            Form::Sorted => self.place_among_best(u),
+            Form::Sorted => {
+                self.place_among_best(u, 1.0, 0.0, |cand, max_logit| f64::from(expf(cand.logit - max_logit)))
+            }
         }
     }
 
-    /// The place that [`select_by_p`](Self::select_by_p) selects in a sorted set, if that leaves no doubt: the best ones weigh
-    /// most, and all others are only weighed together.
+    /// The place that [`select_by_p`](Self::select_by_p) selects in a sorted set, if that leaves no doubt.
     fn place_by_p(&mut self, u: f64) -> Option<usize> {
         if self.form != Form::Sorted || !self.is_as_sorted() || self.known.softmax_is_stale {
             return None;
         }
-        let Softmax { max_logit, sum } = self.known.softmax?;
-        loop {
-            let (cut, view, terms) = (self.view().unmap(self.known.cut), self.others(), Weights { max_logit });
-            let others = in_lanes(Masses { view: &view, terms, cut, masses: None }) / f64::from(sum);
-            let weights = self.buf.cands.iter().map(|cand| f64::from(cand.p));
-            let best: f64 = weights.clone().sum();
-            // Each p is a quotient that is rounded.
-            let off = mass_off(terms, &view, others) + 1e-7 * others + loop_off(self.logits.len()) * (best + others);
-            let target = (best + others) * u;
-            let place = place_beyond(weights, 0.0, target, off);
-            if place.is_some() || target < best || !self.extend_much() {
-                return place;
-            }
-        }
+        let Softmax { sum, .. } = self.known.softmax?;
+        // Each p is a quotient that is rounded.
+        self.place_among_best(u, f64::from(sum), 1e-7, |cand, _| f64::from(cand.p))
     }
 
     /// The same for a row: the block is found by the masses of all, the place by the weights in it.
@@ -129,19 +119,26 @@ impl CandSet<'_> {
         place
     }
 
-    /// The same for a sorted set: the best ones weigh most, and all the others are only weighed together.
-    fn place_among_best(&mut self, u: f64) -> Option<usize> {
+    /// The same for a sorted set: the best ones weigh most, and all the others are only weighed together, in shares of
+    /// `whole`, each of which may be off by `rounded`.
+    fn place_among_best(
+        &mut self,
+        u: f64,
+        whole: f64,
+        rounded: f64,
+        weight: impl Fn(&Cand, f32) -> f64,
+    ) -> Option<usize> {
         loop {
-            let mut weights = std::mem::take(&mut self.buf.sums);
             let best = &self.buf.cands[self.start..];
             let max_logit = best.first()?.logit;
+            let mut weights = std::mem::take(&mut self.buf.sums);
             weights.clear();
-            weights.extend(best.iter().map(|cand| f64::from(expf(cand.logit - max_logit))));
+            weights.extend(best.iter().map(|cand| weight(cand, max_logit)));
             let (cut, view, terms) = (self.view().unmap(self.known.cut), self.divided_others(), Weights { max_logit });
-            let others = in_lanes(Masses { view: &view, terms, cut, masses: None });
+            let others = in_lanes(Masses { view: &view, terms, cut, masses: None }) / whole;
             let best: f64 = weights.iter().sum();
             let target = (best + others) * u;
-            let off = mass_off(terms, &view, others) + loop_off(self.logits.len()) * (best + others);
+            let off = mass_off(terms, &view, others) + rounded * others + loop_off(self.logits.len()) * (best + others);
             let place = place_beyond(weights.iter().copied(), 0.0, target, off);
             self.buf.sums = weights;
             if place.is_some() || target < best || !self.extend_much() {

@@ -64,7 +64,8 @@ fn add_signed<S: Simd>(simd: S, sum: f32, block: &[f32; BLOCK]) -> Option<f32> {
         nearest = nearest.min(reached);
     }
     let largest = a.abs().max(b.abs()).max(c.abs().max(d.abs()));
-    // Sums of 64 are exact then, and no term leaves the power of two of the shift. So many terms may lie half-way between two multiples.
+    // Sums of 64 are exact then, and no term leaves the power of two of the shift. So many terms may lie half-way between two
+    // multiples.
     let few = 256.0 * half;
     let stays = farthest.reduce_max() < top - few && nearest.reduce_min() > bottom + few;
     if !(stays && largest.reduce_max() < top / 4.0) {

@@ -127,8 +127,8 @@ impl Terms for Surprises {
     }
 }
 
-/// The squares of how far the logits of a row that was not mapped are from their mean, those of -infinity left out. A loop adds each in f64 to a sum that is
-/// an f32.
+/// The squares of how far the logits of a row that was not mapped are from their mean, those of -infinity left out. A loop
+/// adds each in f64 to a sum that is an f32.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Squares {
     pub mean: f32,

@@ -34,17 +34,7 @@ impl CandSet<'_> {
     /// Sets every `p` to `expf` of how far the logit is below the maximum.
     pub(super) fn exp_below_max(&mut self) {
         let max_logit = self.max_logit();
-        let mut block = [0.0f32; BLOCK];
-        for cands in self.array().chunks_mut(BLOCK) {
-            let block = &mut block[..cands.len()];
-            for (x, cand) in block.iter_mut().zip(cands.iter()) {
-                *x = cand.logit - max_logit;
-            }
-            exp_each(block);
-            for (cand, x) in cands.iter_mut().zip(block.iter()) {
-                cand.p = *x;
-            }
-        }
+        exp_below(max_logit, self.array());
     }
 
     /// Computes every `p` as dynamic temperature does at its end: in f64 from the first logit, each rounded to f32, then
@@ -176,8 +166,23 @@ impl CandSet<'_> {
     }
 }
 
+/// Sets every `p` to `expf` of how far the logit is below a maximum.
+pub(super) fn exp_below(max_logit: f32, cands: &mut [Cand]) {
+    let mut block = [0.0f32; BLOCK];
+    for cands in cands.chunks_mut(BLOCK) {
+        let block = &mut block[..cands.len()];
+        for (x, cand) in block.iter_mut().zip(cands.iter()) {
+            *x = cand.logit - max_logit;
+        }
+        exp_each(block);
+        for (cand, x) in cands.iter_mut().zip(block.iter()) {
+            cand.p = *x;
+        }
+    }
+}
+
 /// The largest logit, not below `at_least`; NaN is passed over. In lanes, so that it becomes vector code.
-pub(super) fn largest<T>(of: &[T], at_least: f32, logit: impl Fn(&T) -> f32) -> f32 {
+fn largest<T>(of: &[T], at_least: f32, logit: impl Fn(&T) -> f32) -> f32 {
     const LANES: usize = 16;
     let (whole, rest) = of.as_chunks::<LANES>();
     let mut lanes = [at_least; LANES];
