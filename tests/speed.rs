@@ -1,12 +1,15 @@
 //! What must not get slow: measured only in release, where the bounds mean something.
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use sampler_chain::steps::{Dry, Greedy};
 use sampler_chain::{Chain, Ctx, Params, Sampler, Synthetic, SyntheticKind};
 
-/// The median of nine runs, and in debug one run without a bound.
+/// The median of nine runs, and in debug one run without a bound. One at a time, so that tests do not time each other.
 fn median(mut run: impl FnMut()) -> Duration {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let n = if cfg!(debug_assertions) { 1 } else { 9 };
     let mut times: Vec<Duration> = (0..n)
         .map(|_| {
@@ -72,7 +75,7 @@ fn penalties_grow_little_with_the_history() {
     let short = draw_after_a_long_text(&Params { repeat_last_n: 64, ..penalties.clone() });
     let long = draw_after_a_long_text(&Params { repeat_last_n: 32_768, ..penalties });
     println!("64: {short:?}, 32768: {long:?}");
-    assert_within(long, short * 30);
+    assert_within(long, short * 10);
 }
 
 /// `cargo test --release --test speed two_threads -- --ignored --nocapture`
@@ -106,8 +109,8 @@ fn dry_is_quick_over_32768_tokens() {
         Params { dry_multiplier: 0.8, dry_penalty_last_n: 32_768, dry_breakers: Some(Vec::new()), ..Params::default() };
     let time = draw_after_a_long_text(&dry);
     println!("{time:?}");
-    // The aim is 150 µs, on a core of its own; here others run beside it.
-    assert_within(time, Duration::from_micros(900));
+    // The aim is 150 µs, and is met on a core that does nothing else.
+    assert_within(time, Duration::from_micros(300));
 }
 
 /// A vocabulary of 151,669 pieces like a model's: words with and without a space before them.
