@@ -2,6 +2,7 @@
 
 mod check;
 mod flags;
+mod input;
 mod request;
 mod sample;
 mod verify;
