@@ -30,8 +30,8 @@ mod typ_p;
 mod xtc;
 
 pub use crate::core::{
-    Cand, CandBuf, CandSet, Chain, ChainError, Ctx, EncodeError, History, SamplerStep, StateReader, StepError, Vocab,
-    float, registered_steps, step_fields,
+    Cand, CandBuf, CandSet, Chain, ChainError, Ctx, EncodeError, History, Penalty, SamplerStep, StateReader, StepError,
+    Vocab, float, registered_steps, step_fields,
 };
 pub use adaptive_p::AdaptiveP;
 pub use dist::Dist;

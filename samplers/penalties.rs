@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, Penalty, SamplerStep, StepError, float};
 
 /// Makes the tokens of the last `last_n` less likely, each once: `llama_sampler_init_penalties`.
 ///
@@ -82,11 +82,6 @@ impl Penalties {
         self.window = window;
         self
     }
-
-    fn penalise(&self, logit: f32, count: u32) -> f32 {
-        let scaled = if logit <= 0.0 { logit * self.repeat } else { logit / self.repeat };
-        scaled - (count as f32 * self.freq + self.present)
-    }
 }
 
 #[typetag::serde(name = "penalties")]
@@ -101,8 +96,9 @@ impl SamplerStep for Penalties {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, _: &mut Ctx) {
+        let Self { repeat, freq, present, .. } = *self;
         if !self.is_off() {
-            cands.update_all(&self.counts, |logit, &count| self.penalise(logit, count));
+            cands.penalise(&self.counts, Penalty { repeat, freq, present });
         }
     }
 

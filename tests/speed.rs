@@ -68,14 +68,14 @@ fn draw_after_a_long_text(params: &Params) -> Duration {
     })
 }
 
-/// The aim is 1.5 times, and is missed: 8,000 different tokens are penalised one by one here.
+/// The aim is 1.5 times, for 8,000 different tokens, and is met on a core that does nothing else.
 #[test]
 fn penalties_grow_little_with_the_history() {
     let penalties = Params { repeat_penalty: 1.1, ..Params::default() };
     let short = draw_after_a_long_text(&Params { repeat_last_n: 64, ..penalties.clone() });
     let long = draw_after_a_long_text(&Params { repeat_last_n: 32_768, ..penalties });
     println!("64: {short:?}, 32768: {long:?}");
-    assert_within(long, short * 10);
+    assert_within(long, short * 5 / 2);
 }
 
 /// `cargo test --release --test speed two_threads -- --ignored --nocapture`

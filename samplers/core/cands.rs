@@ -6,6 +6,7 @@
 //! `terms`, `tally`, `signed` and `parts` sum over it.
 
 mod change;
+mod changes;
 mod deferred;
 mod head;
 mod order;
@@ -23,6 +24,8 @@ mod view;
 mod walk;
 mod weigh;
 
+use changes::Changes;
+pub use changes::Penalty;
 use deferred::{Form, Known};
 use row::RowBuf;
 use rustc_hash::FxHashMap;
@@ -154,7 +157,7 @@ impl<'a> CandSet<'a> {
 
     /// The logits in the candidates' order.
     pub fn logits(&mut self) -> impl Iterator<Item = f32> + '_ {
-        let nothing = View { logits: &[], patches: &[], maps: &[], maxima: &[] };
+        let nothing = View { logits: &[], changes: Changes::none(), maps: &[], maxima: &[] };
         let is_row = self.form == Form::Row;
         if !is_row {
             self.settle();

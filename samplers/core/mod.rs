@@ -10,7 +10,7 @@ mod state;
 mod steered;
 mod step;
 
-pub use cands::{Cand, CandBuf, CandSet};
+pub use cands::{Cand, CandBuf, CandSet, Penalty};
 pub use chain::{Chain, ChainError};
 pub use ctx::{Ctx, EncodeError, History, Vocab};
 pub use defaults::is_zero;

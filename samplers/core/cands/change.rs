@@ -3,7 +3,7 @@
 //! What becomes of `sorted` is llama.cpp's convention, verb by verb: penalties clear it, biases and masks do not.
 
 use super::view::Map;
-use super::{CandBuf, CandSet, Form};
+use super::{CandBuf, CandSet, Form, Penalty};
 
 impl CandSet<'_> {
     /// Changes the logit of one token, where it is a candidate, and marks the set unsorted.
@@ -55,6 +55,19 @@ impl CandSet<'_> {
             if let Some(&at) = lookup.get(&cand.id) {
                 cand.logit = change(cand.logit, &tokens[at].1);
             }
+        }
+    }
+
+    /// Penalises every candidate whose token `counts` has a number of occurrences for, and marks the set unsorted, even where
+    /// nothing changed: `llama_sampler_penalties_apply`. `counts` are by rising id, each once.
+    pub fn penalise(&mut self, counts: &[(u32, u32)], penalty: Penalty) {
+        let known = &counts[..counts.partition_point(|(id, _)| (*id as usize) < self.logits.len())];
+        if !self.is_fresh_row() || !self.buf.row.penalise(self.logits, known, penalty) {
+            return self.update_all(counts, |logit, &count| penalty.of(logit, count));
+        }
+        self.sorted = false;
+        if self.view().max() == f32::NEG_INFINITY {
+            self.settle();
         }
     }
 

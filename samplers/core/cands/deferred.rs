@@ -4,6 +4,7 @@
 //! anything else is asked, the array is written out and the list is gone through with the plain verbs, in their order. So the plain
 //! form decides what a set is, and a quick one that fails only costs its time.
 
+use super::changes::Changes;
 use super::head::{LARGEST_SHARE, Of};
 use super::survey::survey;
 use super::view::{Map, View};
@@ -97,8 +98,12 @@ impl CandSet<'_> {
         }
         let CandBuf { cands, row, .. } = &mut *self.buf;
         cands.clear();
-        cands.extend(self.logits.iter().zip(0..).map(|(&logit, id)| Cand { id, logit, p: 0.0 }));
-        row.patches.iter().for_each(|&(id, logit)| cands[id as usize].logit = logit);
+        let mut changes = row.changes();
+        cands.extend(self.logits.iter().zip(0..).map(|(&logit, id)| Cand {
+            id,
+            logit: changes.next(id, logit),
+            p: 0.0,
+        }));
         let asked = std::mem::take(&mut row.asked);
         self.written(0, self.logits.len());
         self.in_place = true;
@@ -126,7 +131,7 @@ impl CandSet<'_> {
         self.buf.row.asked.push(asked);
     }
 
-    /// Whether nothing has happened to a row but patches.
+    /// Whether nothing has happened to a row but changes of some logits.
     pub(super) fn is_fresh_row(&self) -> bool {
         self.form == Form::Row && self.buf.row.asked.is_empty()
     }
@@ -249,7 +254,7 @@ impl CandSet<'_> {
         }
     }
 
-    /// Whether nothing was done to a row's logits but patches.
+    /// Whether nothing was done to all of a row's logits.
     pub(super) fn is_row_as_it_came(&self) -> bool {
         self.form == Form::Row && self.buf.row.maps.is_empty()
     }
@@ -272,7 +277,7 @@ impl CandSet<'_> {
         if !known.is_cut {
             return view;
         }
-        View { logits: &buf.row.others.logits, maxima: &buf.row.others.maxima, patches: &[], ..view }
+        View { logits: &buf.row.others.logits, maxima: &buf.row.others.maxima, changes: Changes::none(), ..view }
     }
 
     /// The same with what the set was divided by since it was sorted.

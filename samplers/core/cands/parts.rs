@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use fearless_simd::{Simd, SimdBase, SimdMask, mask32x16};
 
+use super::changes::Changes;
 use super::survey::{LANES, parts, survey};
 use super::tally::{Below, OneByOne};
 use super::terms::Terms;
@@ -71,7 +72,7 @@ pub(super) fn add_sorted<T: Terms>(
     let mut sum = sum;
     for (lowest, cut) in [(middle, cut), (f32::NEG_INFINITY, middle)] {
         half.find(view, lowest, cut);
-        let view = View { logits: &half.logits, patches: &[], maps: view.maps, maxima: &half.maxima };
+        let view = View { logits: &half.logits, changes: Changes::none(), maps: view.maps, maxima: &half.maxima };
         sum = add_sorted(&view, terms, cut, sum, parts, depth + 1);
     }
     parts.halves[depth] = half;

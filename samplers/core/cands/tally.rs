@@ -217,6 +217,7 @@ impl<T: Terms> Kernel for Masses<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::changes::Changes;
     use super::super::deferred::Softmax;
     use super::super::parts::{Parts, add_sorted};
     use super::super::signed::Signed;
@@ -262,7 +263,7 @@ mod tests {
             survey(&logits, &mut maxima);
             let maps: &[Map] =
                 [&[][..], &[Map::Divide(0.7)], &[Map::Mask(-1.0), Map::Divide(1.9)]][case as usize / 48 % 3];
-            let view = View { logits: &logits, patches: &[], maps, maxima: &maxima };
+            let view = View { logits: &logits, changes: Changes::none(), maps, maxima: &maxima };
             let mut falling: Vec<f32> = view.iter().collect();
             falling.sort_by(|a, b| b.total_cmp(a));
             let (max_logit, what) = (falling[0], format!("case {case}"));

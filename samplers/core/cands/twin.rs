@@ -2,7 +2,7 @@
 //! through the same verbs, must answer alike after each, and agree in every bit at the end. Looking at all candidates in
 //! between would write the row out, and leave nothing to compare.
 
-use super::{Cand, CandBuf, CandSet};
+use super::{Cand, CandBuf, CandSet, Penalty};
 use crate::libstdcxx::Mt19937;
 
 /// A random row: ties, masked, subnormal, huge, equal, peaked and plain logits, of sizes around every block and bucket boundary.
@@ -58,7 +58,7 @@ fn bits(cand: &Cand) -> (u32, u32, u32) {
 
 /// Does the same random thing to both. What it was, and what each answered.
 fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>; 2]) {
-    let verb = rng.next_u32() % 26;
+    let verb = rng.next_u32() % 28;
     let n = sets[0].len().max(1);
     let (k, x, other) = (rng.next_u32() as usize, rng.next_u32(), rng.next_u32());
     let mut told = String::new();
@@ -75,8 +75,10 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>;
                 format!("top_k {k}")
             }
             2 => {
-                set.update(x % (n as u32 + 3), |logit| logit * 0.5 - 1.0);
-                "update".into()
+                let (best, by) = (set.argmax().filter(|_| k.is_multiple_of(2)), [1.0, 9.0][k / 2 % 2]);
+                let id = best.and_then(|best| set.get(best)).map_or(x % (n as u32 + 3), |cand| cand.id);
+                set.update(id, |logit| logit * 0.5 - by);
+                format!("update {id}")
             }
             3 => {
                 let most = if other.is_multiple_of(4) { n as u32 } else { 40 };
@@ -199,6 +201,19 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>;
                 set.top_k([n / 2, n / 3, n - 1, n / 5, n / 7, n / 8][k % 6]);
                 set.softmax(!x.is_multiple_of(3));
                 "top_k of a softmax".into()
+            }
+            26 | 27 => {
+                let most = if other.is_multiple_of(3) { n as u32 } else { 60 };
+                let mut counts: Vec<(u32, u32)> = (0..x % most)
+                    .map(|i| ((i.wrapping_mul(5).wrapping_add(other)) % (n as u32 + 5), 1 + i % 7))
+                    .collect();
+                counts.sort_unstable();
+                counts.dedup_by_key(|count| count.0);
+                let [repeat, freq, present] =
+                    [[1.1, 0.0, 0.0], [1.0, 0.1, 0.4], [1.5, 0.0, 2.0], [0.8, 0.0, 0.0], [1.2, 3e38, 0.0]][k % 5];
+                let penalty = Penalty { repeat, freq, present };
+                set.penalise(&counts, penalty);
+                format!("penalise {} by {penalty:?}", counts.len())
             }
             22 => {
                 let p = [0.3, 0.1, 0.01, 1e-4][k % 4];

@@ -4,6 +4,7 @@
 use fearless_simd::{ExtractToken, Select, Simd, SimdBase, SimdFloat, SimdMask, f32x16};
 
 use super::Cand;
+use super::changes::Changes;
 use super::order::before;
 use super::survey::{BLOCK, LANES, largest, parts};
 use crate::libm::{Kernel, in_lanes};
@@ -63,11 +64,11 @@ pub(super) struct Block<'b> {
 #[derive(Clone, Copy)]
 pub(super) struct View<'v> {
     pub logits: &'v [f32],
-    /// The changed ones, by rising id.
-    pub patches: &'v [(u32, f32)],
+    /// The changed ones.
+    pub changes: Changes<'v>,
     /// What was done to all, then.
     pub maps: &'v [Map],
-    /// The largest logit of each block, patched, before the maps.
+    /// No less than the largest logit of each block, changed, before the maps. The largest of all is exact.
     pub maxima: &'v [f32],
 }
 
@@ -87,22 +88,13 @@ impl<'v> View<'v> {
 
     /// The logit of a token.
     pub fn get(&self, i: usize) -> f32 {
-        self.map(match self.patches.binary_search_by_key(&(i as u32), |patch| patch.0) {
-            Ok(at) => self.patches[at].1,
-            Err(_) => self.logits[i],
-        })
+        self.map(self.changes.get(i as u32, self.logits[i]))
     }
 
     /// All logits, one by one.
     pub fn iter(self) -> impl Iterator<Item = f32> + 'v {
-        let mut patches = self.patches;
-        self.logits.iter().zip(0u32..).map(move |(&logit, i)| match patches.split_first() {
-            Some((&(id, patched), rest)) if id == i => {
-                patches = rest;
-                self.map(patched)
-            }
-            _ => self.map(logit),
-        })
+        let mut changes = self.changes;
+        self.logits.iter().zip(0..).map(move |(&logit, id)| self.map(changes.next(id, logit)))
     }
 
     /// How far logits are above `max_logit` once they are mapped, nearly: quotients are products with the inverse, and not rounded.
@@ -132,7 +124,7 @@ impl<'v> View<'v> {
     /// The same for the blocks with a logit of `lowest` or more, before it is mapped.
     #[inline(always)]
     pub fn blocks_above(&self, lowest: f32, mut visit: impl FnMut(Block<'_>)) {
-        let mut patches = self.patches;
+        let mut changes = self.changes;
         let mut copy = [f32::NEG_INFINITY; BLOCK];
         let (whole, rest) = self.logits.as_chunks::<BLOCK>();
         for (index, &maximum) in self.maxima.iter().enumerate() {
@@ -140,20 +132,17 @@ impl<'v> View<'v> {
                 continue;
             }
             let start = index * BLOCK;
-            while patches.first().is_some_and(|(id, _)| (*id as usize) < start) {
-                patches = &patches[1..];
-            }
-            let is_patched = patches.first().is_some_and(|(id, _)| (*id as usize) < start + BLOCK);
+            changes.skip_to(start);
             let (logits, len) = match whole.get(index) {
-                Some(block) if !is_patched => (block, BLOCK),
+                Some(block) if !changes.begin_before(start + BLOCK) => (block, BLOCK),
                 Some(block) => {
                     copy = *block;
-                    patches = patch(&mut copy, start, patches);
+                    changes.write(&mut copy, start);
                     (&copy, BLOCK)
                 }
                 None => {
                     copy[..rest.len()].copy_from_slice(rest);
-                    patch(&mut copy[..rest.len()], start, patches);
+                    changes.write(&mut copy[..rest.len()], start);
                     copy[rest.len()..].fill(f32::NEG_INFINITY);
                     (&copy, rest.len())
                 }
@@ -181,13 +170,13 @@ impl<'v> View<'v> {
     pub fn block<'b>(&'b self, b: usize, copy: &'b mut [f32; BLOCK]) -> &'b [f32] {
         let start = b * BLOCK;
         let end = self.logits.len().min(start + BLOCK);
-        let patches = self.patches_from(start);
-        if self.maps.is_empty() && patches.first().is_none_or(|(id, _)| *id as usize >= end) {
+        let changes = self.changes_from(start);
+        if self.maps.is_empty() && !changes.begin_before(end) {
             return &self.logits[start..end];
         }
         let copy = &mut copy[..end - start];
         copy.copy_from_slice(&self.logits[start..end]);
-        patch(copy, start, patches);
+        changes.write(copy, start);
         copy.iter_mut().for_each(|x| *x = self.map(*x));
         copy
     }
@@ -199,12 +188,14 @@ impl<'v> View<'v> {
         let n = BLOCK.min(self.logits.len() - start);
         copy[n..].fill(f32::NEG_INFINITY);
         copy[..n].copy_from_slice(&self.logits[start..start + n]);
-        patch(&mut copy[..n], start, self.patches_from(start));
+        self.changes_from(start).write(&mut copy[..n], start);
         n
     }
 
-    fn patches_from(&self, start: usize) -> &[(u32, f32)] {
-        &self.patches[self.patches.partition_point(|(id, _)| (*id as usize) < start)..]
+    fn changes_from(&self, start: usize) -> Changes<'v> {
+        let mut changes = self.changes;
+        changes.skip_to(start);
+        changes
     }
 
     /// The largest logit.
@@ -258,17 +249,6 @@ impl<'v> View<'v> {
     }
 }
 
-/// Writes patches into the block that begins with a token. Those behind it.
-#[inline(always)]
-fn patch<'p>(block: &mut [f32], start: usize, mut patches: &'p [(u32, f32)]) -> &'p [(u32, f32)] {
-    while let Some((&(id, logit), rest)) = patches.split_first() {
-        let Some(changed) = block.get_mut(id as usize - start) else { break };
-        *changed = logit;
-        patches = rest;
-    }
-    patches
-}
-
 /// Shows every logit that is at least `lowest`, in order, with its id.
 struct Passing<'v, F> {
     view: &'v View<'v>,
@@ -315,24 +295,32 @@ impl<F: FnMut(u32, f32)> Passing<'_, F> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::changes::Penalty;
     use super::super::survey::survey;
     use super::*;
 
     #[test]
-    fn patches_and_maps_are_seen_everywhere() {
+    fn changes_and_maps_are_seen_everywhere() {
         let logits: Vec<f32> = (0..200).map(|i| i as f32).collect();
-        let patches = [(0, 500.0), (63, -1.0), (64, -2.0), (199, 0.5)];
+        let penalty = Penalty { repeat: 2.0, freq: 0.25, present: 1.0 };
+        let changes = Changes {
+            patches: &[(0, 500.0), (63, -1.0), (64, -2.0), (199, 0.5)],
+            counts: &[(3, 1), (64, 9), (65, 2), (130, 1), (198, 7)],
+            penalty,
+        };
         let mut patched = logits.clone();
-        patches.iter().for_each(|&(id, logit)| patched[id as usize] = logit);
+        changes.counts.iter().for_each(|&(id, count)| patched[id as usize] = penalty.of(id as f32, count));
+        changes.patches.iter().for_each(|&(id, logit)| patched[id as usize] = logit);
         let mut maxima = Vec::new();
-        survey(&patched, &mut maxima);
+        survey(&logits, &mut maxima);
+        maxima[0] = 500.0;
         for maps in [
             vec![],
             vec![Map::Divide(0.7)],
             vec![Map::Mask(63.5), Map::Divide(1.3)],
             vec![Map::Divide(3.0), Map::Mask(20.0)],
         ] {
-            let view = View { logits: &logits, patches: &patches, maps: &maps, maxima: &maxima };
+            let view = View { logits: &logits, changes, maps: &maps, maxima: &maxima };
             let plain: Vec<f32> = patched.iter().map(|&x| maps.iter().fold(x, |x, map| map.apply(x))).collect();
             assert!(view.iter().eq(plain.iter().copied()));
             assert!((0..200).all(|i| view.get(i) == plain[i]));
