@@ -83,11 +83,11 @@ fn a_sampler_holds_little() {
         let bytes = held.bytes_current as f64 / N_VOCAB as f64;
         println!("{name}: {bytes:.2} bytes a candidate");
         let cuts_first = ["default", "penalties", "dry", "logit_bias", "top-k 200", "min-p", "greedy"].contains(&name);
-        // The aim for the others is 16. Typical-p sorts the set whole where equals are typical.
+        // Typical-p sorts the set whole where equals are typical, as they are in these rows: the aim is 16 there, too.
         let bound = match name {
             _ if cuts_first => 4.0,
-            "typical-p" => 48.0,
-            _ => 18.0,
+            "typical-p" => 40.0,
+            _ => 16.0,
         };
         if bytes > bound {
             wrong.push(format!("{name}: {bytes}"));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use fearless_simd::{Simd, SimdBase, SimdMask, mask32x16};
 
 use super::changes::Changes;
-use super::survey::{LANES, parts, survey};
+use super::survey::{BLOCK, LANES, parts, survey};
 use super::tally::{Below, OneByOne};
 use super::terms::Terms;
 use super::view::{Block, View};
@@ -121,6 +121,13 @@ impl View<'_> {
     }
 }
 
+/// Makes room for so many logits and what a vector writes behind them, and no more.
+fn hold(found: &mut Vec<f32>, n: usize) {
+    let n = n + BLOCK + LANES;
+    found.reserve_exact(n.saturating_sub(found.len()));
+    found.resize(n, 0.0);
+}
+
 /// Finds the logits in a range, all before they are mapped.
 struct Unmapped<'v> {
     view: &'v View<'v>,
@@ -134,13 +141,16 @@ impl Kernel for Unmapped<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self { view, range, found } = self;
-        found.clear();
-        found.resize(view.logits.len() + LANES, 0.0);
+        // Mostly it is about half of them.
+        hold(found, (view.logits.len() / 16 * 9).max(BLOCK));
         let mut n = 0;
         view.blocks_above(
             range.start,
             #[inline(always)]
             |Block { logits, len, .. }| {
+                if found.len() < n + BLOCK + LANES {
+                    hold(found, view.logits.len());
+                }
                 for (logits, first) in parts(simd, logits).into_iter().zip((0..len).step_by(LANES)) {
                     let mut is_in = logits.simd_lt(range.end) & logits.simd_ge(range.start);
                     if first + LANES > len {
