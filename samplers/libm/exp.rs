@@ -1,5 +1,5 @@
 //! `exp`, after the algorithm and with the constants of Arm's optimized routines (see NOTICE): 2^(k/128) from a table, times a
-//! polynomial of the rest. The table was computed anew: `testing/exp_table.py`.
+//! polynomial of the rest. The table was computed anew: `testing/libm_tables.py`.
 
 /// For i of 128: what 2^(i/128) is off by as an f64, as a share of it; and its bits, less i in the exponent's place.
 const TABLE: [(u64, u64); 128] = [
@@ -135,7 +135,7 @@ const TABLE: [(u64, u64); 128] = [
 /// 128 / ln 2
 const PER_LN2: f64 = f64::from_bits(0x3ff7_1547_652b_82fe) * 128.0;
 /// -ln 2 / 128 in two parts, the first so short that its multiples are exact.
-const LN2: [f64; 2] = [f64::from_bits(0xbf76_2e42_fefa_0000), f64::from_bits(0xbd0c_f79a_bc9e_3b39)];
+const LN2: [f64; 2] = [f64::from_bits(0xbf76_2e42_fefa_0000), f64::from_bits(0xbd0c_f79a_bc9e_3b3a)];
 /// Adding and subtracting it rounds to a whole number, which stands in the low bits in between.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 /// The coefficients of r^2 to r^5.
@@ -148,10 +148,15 @@ const C: [f64; 4] = [
 
 /// `exp`
 pub fn exp(x: f64) -> f64 {
-    let size = x.abs();
     if x.is_nan() {
         return x + x;
     }
+    exp_of_sum(x, 0.0)
+}
+
+/// The same of `x` and what that is off by, a small share of it.
+pub fn exp_of_sum(x: f64, tail: f64) -> f64 {
+    let size = x.abs();
     if size < f64::from_bits(0x3c90_0000_0000_0000) {
         return 1.0 + x;
     }
@@ -160,7 +165,7 @@ pub fn exp(x: f64) -> f64 {
     }
     let shifted = x.mul_add(PER_LN2, SHIFT);
     let (k, rounded) = (shifted.to_bits(), shifted - SHIFT);
-    let r = rounded.mul_add(LN2[1], rounded.mul_add(LN2[0], x));
+    let r = rounded.mul_add(LN2[1], rounded.mul_add(LN2[0], x)) + tail;
     let (tail, bits) = TABLE[(k % 128) as usize];
     let bits = bits.wrapping_add(k << 45);
     let r2 = r * r;

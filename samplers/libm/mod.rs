@@ -1,23 +1,22 @@
 //! The C library's float functions, under their C names, with glibc's bits.
 //!
-//! All but `pow` are this crate's own, after the published algorithms of Arm's optimized routines, which glibc uses: the same on
-//! every platform, and equal to glibc's on a processor with FMA, `expf`, `logf` and `log2f` in all 2^32 inputs, `powf` and `exp` in
-//! 200 million of each. `pow` is the platform's; on Linux with glibc that is the function that llama.cpp calls. It hides its
-//! arguments from the optimiser, which would change bits between debug and release.
+//! They are this crate's own, after the published algorithms of Arm's optimized routines, which glibc uses: the same on every
+//! platform, and equal to glibc's on a processor with FMA, `expf`, `logf` and `log2f` in all 2^32 inputs, `powf`, `exp` and `pow` in
+//! 200 million of each.
 
 mod exp;
 mod expf;
 mod expf_near;
 mod lanes;
 mod logf;
+mod pow;
 mod powf;
-
-use std::hint::black_box;
 
 pub use exp::exp;
 pub(crate) use expf_near::{OFF, expf_near};
 pub(crate) use lanes::{Kernel, in_lanes};
 pub use lanes::{Lanes, exp_each, ln_each};
+pub use pow::pow;
 pub use powf::powf;
 
 /// `expf`
@@ -39,12 +38,6 @@ pub fn log2f(x: f32) -> f32 {
     let mut one = [x];
     lanes::log2_each(&mut one);
     one[0]
-}
-
-/// `pow`
-#[inline]
-pub fn pow(x: f64, y: f64) -> f64 {
-    black_box(x).powf(black_box(y))
 }
 
 /// `int(x)` as x86 converts it (`cvttss2si`): `i32::MIN` for NaN and for what an `i32` does not hold.
@@ -73,6 +66,8 @@ pub fn clamp(x: f32, low: f32, high: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use std::hint::black_box;
+
     use super::*;
 
     #[test]
@@ -151,7 +146,41 @@ mod tests {
             };
             let (found, expected) = (exp(x), black_box(x).exp());
             assert!(same(found, expected), "exp({x:e}) is {found:e}, expected {expected:e}");
+            let (x, y) = match i % 8 {
+                0 => (f64::from_bits(u64::from(a) << 32 | u64::from(b)), f64::from(b as i32) / 1e8),
+                1 => (f64::from_bits(u64::from(a) << 32), f64::from_bits(u64::from(b) << 32)),
+                2 => (f64::from_bits(u64::from(a % 0x0020_0000) << 32 | u64::from(b)), f64::from(b as i32) / 2e9),
+                3 => (f64::from(a as i32), f64::from(b % 41) - 20.0),
+                // Powers of numbers next to a power of 2 lie near the middle between two.
+                6 => ((1 << (a % 5)) as f64 * (1.0 - f64::from(b % 256) * f64::EPSILON), f64::from(a % 19) / 2.0 - 4.5),
+                4 => (f64::from(a) / 4e9 + f64::from(b) / 1e19, f64::from(b) / 1e6),
+                5 => (1.0 + f64::from(a as i32) / 1e14, f64::from(b as i32) * 1e6),
+                // DRY: a base and a length.
+                _ => (f64::from(1.0 + a as f32 / 2e9), f64::from(b % 600)),
+            };
+            let (found, expected) = (pow(x, y), black_box(x).powf(black_box(y)));
+            assert!(same(found, expected), "pow({x:e}, {y:e}) is {found:e}, expected {expected:e}");
         }
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+    fn powers_of_particular_numbers_are_the_hosts() {
+        let sizes =
+            [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 1e-320, 1e-300, 1e300, f64::MAX, f64::INFINITY, 9e15, 1e19, 1e-20, 0.1];
+        let mut all: Vec<f64> = sizes.iter().flat_map(|&x| [x, -x, x.next_up(), x.next_down()]).collect();
+        all.push(f64::NAN);
+        for (x, y) in all.iter().flat_map(|&x| all.iter().map(move |&y| (x, y))) {
+            let (found, expected) = (pow(x, y), black_box(x).powf(black_box(y)));
+            let same = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
+            assert!(same, "pow({x:e}, {y:e}) is {found:e}, expected {expected:e}");
+        }
+        // With another last bit in the second part of ln 2 these are the neighbours: a few in 10^9 are.
+        for (x, y) in [(2.186_509_038, 325.0), (2.0f64.next_down(), -1.0)] {
+            assert_eq!(pow(x, y).to_bits(), black_box(x).powf(black_box(y)).to_bits(), "pow({x:e}, {y:e})");
+        }
+        let x = f64::from_bits(0x406f_c7fc_1e65_a009);
+        assert_eq!(exp(x).to_bits(), black_box(x).exp().to_bits(), "exp({x:e})");
     }
 
     #[test]
