@@ -24,6 +24,7 @@
 #![deny(unsafe_code)]
 
 mod chain_file;
+pub mod compare;
 mod document;
 mod error;
 mod gguf;
