@@ -206,6 +206,17 @@ impl Sampler {
         self.remember();
     }
 
+    /// The same as [`reset`](Self::reset), with another seed for every generator. It is used as it is: -1 is not random here.
+    pub fn restart(&mut self, seed: u32) {
+        self.ctx.set_seed(seed);
+        self.reset();
+    }
+
+    /// What is done with rows that are not finite.
+    pub fn non_finite(&self) -> NonFinite {
+        self.non_finite
+    }
+
     /// The seed of every generator: the one that was given, or the one that was drawn in its place.
     pub fn seed(&self) -> u32 {
         self.ctx.seed()
