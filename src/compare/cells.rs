@@ -10,7 +10,7 @@ pub struct RowResult {
     pub token: u32,
     /// How many tokens could be drawn; at least 1.
     pub kept: usize,
-    /// The entropy of the final distribution, in nats.
+    /// The entropy of the final distribution, in bits.
     pub entropy: f64,
     /// The total variation distance from the baseline's final distribution: 0 to 1.
     pub tv: f64,

@@ -9,7 +9,8 @@ use crate::sampler::Draw;
 /// A distribution over token ids: the tokens that can be drawn, each with its probability.
 ///
 /// It stands in the order of the ids, and every sum over it runs in that order. So its numbers do not depend on the order in
-/// which a chain left its candidates; and as `exp` and `log` are not the system's, they have the same bits on every machine.
+/// which a chain left its candidates; and as exponentials and logarithms are not the system's, they have the same bits on every
+/// machine.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Distribution {
     /// Ids rise; every probability is above 0.
@@ -128,10 +129,10 @@ impl Distribution {
         self.entries.len()
     }
 
-    /// Shannon's entropy -Σ p ln p, in nats: 0 for one token, ln n for n equal ones.
+    /// Shannon's entropy -Σ p log₂ p, in bits, as mirostat's tau: 0 for one token, log₂ n for n equal ones.
     pub fn entropy(&self) -> f64 {
         // From 0.0, as a sum of -0.0 would print as such.
-        self.entries.iter().fold(0.0, |sum, (_, p)| sum - p * libm::log(*p)).max(0.0)
+        self.entries.iter().fold(0.0, |sum, (_, p)| sum - p * libm::log2(*p)).max(0.0)
     }
 
     /// The total variation distance ½ Σ |p - q|: 0 where both are the same, 1 where no token can be drawn from both. It is the
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(p.total_variation(&q), 0.25);
         let ln2 = std::f64::consts::LN_2;
         assert_eq!(p.kl_divergence(&q).to_bits(), (0.25 * ln2).to_bits());
-        assert_eq!(p.entropy().to_bits(), (1.5 * ln2).to_bits());
+        assert_eq!(p.entropy(), 1.5);
         // The directions differ: ¾ ln 3 - ln 2, and ln 2 - ½ ln 3.
         let (a, b) = (of(&[(0, 0.75), (1, 0.25)]), of(&[(0, 0.5), (1, 0.5)]));
         let (there, back) = (a.kl_divergence(&b), b.kl_divergence(&a));

@@ -23,7 +23,7 @@ pub struct Summary {
     pub kept_median: f64,
     /// Their mean number.
     pub kept_mean: f64,
-    /// The mean entropy of the final distributions, in nats.
+    /// The mean entropy of the final distributions, in bits.
     pub entropy: f64,
     /// Distinct-1, -2 and -3 of what was drawn along the rows: the mean over the seeds, each of which is a sequence of its own.
     /// None where there are fewer rows than that. The drawn tokens follow the recorded text one by one, so this tells how varied
