@@ -77,9 +77,9 @@ pub fn screenshot_as(page: &Path, png: &Path, look: Look<'_>) -> Option<()> {
 
 fn start(look: &Look<'_>) -> Option<DevTools> {
     let Some(program) = installed() else {
-        let asked = |name: &str, want: &str| std::env::var(name).is_ok_and(|is| want.is_empty() || is == want);
+        let is = |name: &str| std::env::var(name).unwrap_or_default();
         let what = "no browser is installed (chromium, chromium-browser, google-chrome in PATH, or CHROMIUM)";
-        assert!(!asked("CI", "") && !asked("SAMPLER_CHAIN_BROWSER", "required"), "{what}, and one is required");
+        assert!(is("CI").is_empty() && is("SAMPLER_CHAIN_BROWSER") != "required", "{what}, and one is required");
         // Written to the terminal itself: the harness hides what a passing test prints.
         let said = format!("\nSKIPPED: a page was NOT opened: {what}\n");
         let _ = std::io::Write::write_all(&mut std::io::stderr(), said.as_bytes());
@@ -102,9 +102,7 @@ fn installed() -> Option<PathBuf> {
     }
     let path = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    let found =
-        std::env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name))).find(|file| file.is_file());
-    found
+    std::env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name))).find(|file| file.is_file())
 }
 
 fn address(page: &Path, fragment: &str) -> String {
