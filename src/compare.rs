@@ -22,8 +22,10 @@
 //!
 //! # Common random numbers
 //! Each chain is started with the same seed, and each of its random steps has a generator of its own, as in llama.cpp. So two
-//! chains that end in `dist` draw with the same number at every row, and where their tokens differ it is the distributions
-//! that made the difference, not luck.
+//! chains that end in `dist` draw with the same number at every row, and luck has less of a part in where their tokens differ: of
+//! two distributions at a distance of TV, no way to draw agrees more often than 1 - TV on average. `dist` goes along the
+//! candidates in the order in which they stand, so a chain that leaves them in another order (sorted, or by id) agrees less
+//! often, though its distribution may be the same. [`Summary::tv`] and the divergences know no order and no luck.
 //!
 //! # What joins the history
 //! Recorded rows are those that a model gave along *one* text, so what a chain draws cannot change what comes next. [`Follow`]
@@ -32,7 +34,7 @@
 //! own draws, as always. `adaptive_p` learns from a token only when it drew it, as in llama.cpp, so what is told matters there.
 //!
 //! # Shards
-//! A comparison has `seeds × rows` [`Cell`]s, in the order of the seeds and, within each, of the rows. [Shard](Shard) i of n does
+//! A comparison has `seeds × rows` [`Cell`]s, in the order of the seeds and, within each, of the rows. [Shard] i of n does
 //! the i-th part of them, and draws, without measuring, the rows that come before it for its first seed, because generators and
 //! histories depend on them. A shard keeps every result of every row, and a table is always made from all of them in their order.
 //! So [merged](Comparison::merge) shards give the table of one run, bit for bit; only times are another run's times.
