@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sampler_chain::{ChainFile, Ctx, GgufFile, LogitsFile, Params, Report, Sampler, Vocab, VocabFile};
+use sampler_chain::{
+    ChainFile, Ctx, FileError, Format, GgufFile, LogitsFile, Params, Report, Sampler, Vocab, VocabFile,
+};
 
 use crate::flags::Flags;
 use crate::request;
@@ -104,27 +106,56 @@ impl Input {
 
     /// The sampler of a chain file.
     pub fn of_chain_file(&self, path: &Path) -> Result<Sampler, Box<dyn Error>> {
+        self.of_chain(ChainFile::read(path), path)
+    }
+
+    fn of_chain(&self, file: Result<ChainFile, FileError>, path: &Path) -> Result<Sampler, Box<dyn Error>> {
         let ctx = |seed| match &self.vocab {
             Some(vocab) => Ctx::new(seed).with_vocab(vocab.clone()),
             None => Ctx::new(seed).with_n_vocab(self.logits.n_vocab()),
         };
-        let sampler = ChainFile::read(path)?.into_sampler(ctx);
-        Ok(sampler.map_err(|error| format!("{}: {error}", path.display()))?)
+        Ok(file?.into_sampler(ctx).map_err(|error| format!("{}: {error}", path.display()))?)
     }
 
     /// The sampler that llama-server builds: defaults, the model's values, the flags, the request. What became of odd fields
     /// is told on stderr.
     pub fn of_params(&self, flags: &Flags, request: Option<&str>) -> Result<Sampler, Box<dyn Error>> {
-        let base = Params { vocab: self.vocab.clone(), n_vocab: Some(self.logits.n_vocab()), ..Params::default() };
-        let base = self.model.as_ref().map_or_else(|| base.clone(), |model| model.params(&base));
-        let (mut params, report) = flags.over(&base)?;
-        tell(&report);
+        let (mut params, report) = flags.over(&self.base())?;
+        tell("", &report);
         if let Some(given) = request {
             let (over, report) = request::read(given, &params)?;
             params = over;
-            tell(&report);
+            tell("", &report);
         }
         Ok(Sampler::new(params)?)
+    }
+
+    /// llama-server's defaults with the model's values over them.
+    fn base(&self) -> Params {
+        let base = Params { vocab: self.vocab.clone(), n_vocab: Some(self.logits.n_vocab()), ..Params::default() };
+        match &self.model {
+            Some(model) => model.params(&base),
+            None => base,
+        }
+    }
+
+    /// The sampler of a chain or of a request, whichever `spec` is: a file's name, or the JSON itself. A chain has `steps`; JSON
+    /// without them is a request body, and lies over the model's values.
+    pub fn of_spec(&self, spec: &str) -> Result<Sampler, Box<dyn Error>> {
+        let is_inline = spec.trim_start().starts_with(['{', '[']);
+        let (name, text) = if is_inline {
+            (beginning(spec), spec.to_string())
+        } else {
+            (spec.to_string(), std::fs::read_to_string(spec).map_err(|error| format!("{spec}: {error}"))?)
+        };
+        let text = text.trim_start_matches('\u{feff}');
+        if !is_request(text) {
+            let path = Path::new(&name);
+            return self.of_chain(ChainFile::parse(text, Format::guess(path, text), path), path);
+        }
+        let (params, report) = request::parse(text, &name, &self.base())?;
+        tell(&format!("{name}: "), &report);
+        Ok(Sampler::new(params).map_err(|error| format!("{name}: {error}"))?)
     }
 
     /// The sampler after the prompt.
@@ -134,8 +165,24 @@ impl Input {
     }
 }
 
-fn tell(report: &Report) {
-    report.surprises().for_each(|note| eprintln!("note: {note}"));
+fn tell(of: &str, report: &Report) {
+    report.surprises().for_each(|note| eprintln!("note: {of}{note}"));
+}
+
+/// Whether a text is JSON without `steps`, or was meant to be.
+fn is_request(text: &str) -> bool {
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(read) => read.get("steps").is_none(),
+        Err(_) => text.trim_start().starts_with(['{', '[']) && !text.contains("\"steps\""),
+    }
+}
+
+/// As much of a text as an error has room for.
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
+        None => text.to_string(),
+    }
 }
 
 fn parse_rows(text: &str) -> Result<(usize, usize), String> {
@@ -146,16 +193,20 @@ fn parse_rows(text: &str) -> Result<(usize, usize), String> {
 }
 
 fn parse_prompt(given: Option<&str>) -> Result<Vec<u32>, Box<dyn Error>> {
-    let Some(given) = given else { return Ok(Vec::new()) };
+    given.map_or(Ok(Vec::new()), |given| parse_ids("--prompt", given))
+}
+
+/// Reads token ids with commas or spaces between, or a file of them. `flag` is where they were given.
+pub fn parse_ids(flag: &str, given: &str) -> Result<Vec<u32>, Box<dyn Error>> {
     let is_list = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || b" ,\t\r\n[]-".contains(&byte));
     let text = if is_list(given) {
         given.to_string()
     } else {
-        std::fs::read_to_string(given).map_err(|error| format!("--prompt: {given}: {error}"))?
+        std::fs::read_to_string(given).map_err(|error| format!("{flag}: {given}: {error}"))?
     };
     let separators = |c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']');
     text.split(separators)
         .filter(|id| !id.is_empty())
-        .map(|id| id.parse().map_err(|_| format!("--prompt: \"{id}\" is no token id").into()))
+        .map(|id| id.parse().map_err(|_| format!("{flag}: \"{id}\" is no token id").into()))
         .collect()
 }

@@ -1,8 +1,10 @@
 //! The program: a file a subcommand.
 
 mod check;
+mod compare;
 mod flags;
 mod input;
+mod merge;
 mod request;
 mod sample;
 mod verify;
@@ -28,6 +30,8 @@ struct Args {
 enum Command {
     Sample(Box<sample::Args>),
     Check(check::Args),
+    Compare(Box<compare::Args>),
+    Merge(merge::Args),
     Verify(verify::Args),
 }
 
@@ -36,6 +40,8 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Sample(args) => sample::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
+        Command::Compare(args) => compare::run(&args, &mut out),
+        Command::Merge(args) => merge::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),
     };
     let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));

@@ -11,6 +11,11 @@ pub fn read(given: &str, base: &Params) -> Result<(Params, Report), String> {
         json if is_json => ("--request", json.to_string()),
         file => (file, std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?),
     };
+    parse(&text, name, base)
+}
+
+/// Reads a body's text over a base. `name` stands for it in errors.
+pub fn parse(text: &str, name: &str, base: &Params) -> Result<(Params, Report), String> {
     let text = text.trim_start_matches('\u{feff}');
     let body: Value = serde_json::from_str(text).map_err(|error| format!("{name}: {error}"))?;
     Params::from_request(&body, base, None).map_err(|error| format!("{name}: {error}"))
