@@ -51,11 +51,11 @@ const ROWS: [&str; 6] =
 fn merged_shards_print_and_write_what_one_run_does() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_string();
-    let files = |name: &str| ["csv", "rows.csv"].map(|kind| path(&format!("{name}.{kind}")));
-    let [csv, rows] = files("whole");
+    let files = |name: &str| ["csv", "rows.csv", "html"].map(|kind| path(&format!("{name}.{kind}")));
+    let [csv, rows, html] = files("whole");
     let common = [&CHAINS[..], &ROWS, &["--seeds", "2", "--seed", "7", "--no-time", "--prompt", "736,457"]].concat();
     let kept = path("whole.jsonl");
-    let write = ["--csv", &csv, "--csv-rows", &rows, "--out", &kept];
+    let write = ["--csv", &csv, "--csv-rows", &rows, "--html", &html, "--out", &kept];
     let whole = out(&[&common[..], &write, &["--threads", "1"]].concat());
     assert!(whole.starts_with("rows 0..6 of 49152 logits, 2 seeds from 7: 12 draws a chain\n"), "{whole}");
     assert!(whole.lines().all(|line| line.chars().count() <= 80), "{whole}");
@@ -68,11 +68,11 @@ fn merged_shards_print_and_write_what_one_run_does() {
     };
     let shards = ["2/3", "1/3", "3/3"].map(shard);
     let shards = shards.each_ref().map(String::as_str);
-    let [csv2, rows2] = files("merged");
+    let [csv2, rows2, html2] = files("merged");
     let kept2 = path("merged.jsonl");
-    let write = ["--csv", &csv2, "--csv-rows", &rows2, "--out", &kept2];
+    let write = ["--csv", &csv2, "--csv-rows", &rows2, "--html", &html2, "--out", &kept2];
     assert_eq!(out(&[&["merge"], &shards[..], &write].concat()), whole);
-    for (a, b) in [(csv, csv2), (rows, rows2), (kept.clone(), kept2)] {
+    for (a, b) in [(csv, csv2), (rows, rows2), (html, html2), (kept.clone(), kept2)] {
         assert_eq!(std::fs::read(&a).unwrap(), std::fs::read(&b).unwrap(), "{a} {b}");
     }
     // What --out kept is shown again.

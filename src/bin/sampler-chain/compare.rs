@@ -1,7 +1,12 @@
-//! Chains against a baseline. The rooms: `names` of the chains, the `table`, and what is written (`outputs`).
+//! Chains against a baseline. The rooms: `names` of the chains, the `table`, what is written (`outputs`), and the `page`, whose
+//! `figures` show `bins` of rows in `plots`.
 
+mod bins;
+mod figures;
 mod names;
 mod outputs;
+mod page;
+mod plots;
 mod table;
 
 use std::error::Error;
@@ -47,7 +52,7 @@ pub struct Args {
     #[arg(long, value_name = "IDS-OR-FILE")]
     tokens: Option<String>,
     /// Do one part of the work, as 2/3, and write it to --out; merge makes one table of all parts.
-    #[arg(long, value_name = "I/N", requires = "out", conflicts_with_all = ["csv", "csv_rows"])]
+    #[arg(long, value_name = "I/N", requires = "out", conflicts_with_all = ["csv", "csv_rows", "html"])]
     shard: Option<ShardNumber>,
     /// Measure no times. What is printed and written is then the same, byte for byte, each time.
     #[arg(long)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sampler_chain::compare::{Comparison, Divergence, Summary};
 use serde_json::json;
 
-use super::{table, write_shard};
+use super::{page, table, write_shard};
 
 /// What compare and merge write.
 #[derive(clap::Args)]
@@ -21,6 +21,9 @@ pub struct Outputs {
     /// Write the results of every row to a CSV file: a line for each seed, row and chain.
     #[arg(long, value_name = "FILE")]
     csv_rows: Option<PathBuf>,
+    /// Write a page with the table and plots, which a browser opens without a network.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Keep the results of every row in a file that merge reads.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -29,7 +32,7 @@ pub struct Outputs {
 impl Outputs {
     /// Whether all files can be written, asked before hours of drawing. Nothing is changed.
     pub fn check(&self) -> Result<(), String> {
-        for path in [&self.csv, &self.csv_rows, &self.out].into_iter().flatten() {
+        for path in [&self.csv, &self.csv_rows, &self.html, &self.out].into_iter().flatten() {
             let is_new = !path.exists();
             let opened = std::fs::OpenOptions::new().write(true).create_new(is_new).open(path);
             let checked = opened.and_then(|_| if is_new { std::fs::remove_file(path) } else { Ok(()) });
@@ -45,6 +48,9 @@ impl Outputs {
         }
         if let Some(path) = &self.csv_rows {
             write_csv(path, |csv| csv_rows(&comparison, csv))?;
+        }
+        if let Some(path) = &self.html {
+            std::fs::write(path, page::html(&comparison)).map_err(|error| format!("{}: {error}", path.display()))?;
         }
         if self.json {
             writeln!(out, "{}", json!({"version": 1, "setup": comparison.setup(), "table": comparison.table()}))?;

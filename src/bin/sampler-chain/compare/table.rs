@@ -41,7 +41,7 @@ pub fn print(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Rows, seeds, draws.
-fn what(setup: &Setup) -> String {
+pub fn what(setup: &Setup) -> String {
     let (seeds, rows) = (setup.seeds.len(), &setup.rows);
     let n = seeds.saturating_mul(rows.len());
     let from = setup.seeds.first().copied().unwrap_or_default();
@@ -50,7 +50,7 @@ fn what(setup: &Setup) -> String {
 }
 
 /// What the chains are told after a row.
-fn told(follow: &Follow) -> &'static str {
+pub fn told(follow: &Follow) -> &'static str {
     match follow {
         Follow::Baseline => "told after each row: the baseline's token",
         Follow::Own => "told after each row: each chain its own token",
@@ -83,7 +83,7 @@ fn print_line(line: &Summary, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Four decimals, of which neither 0 nor 1 is said of what only comes near.
-fn fraction(value: f64) -> String {
+pub fn fraction(value: f64) -> String {
     let shown = format!("{value:.4}");
     match shown.as_str() {
         "0.0000" if value > 0.0 => "<.0001".to_string(),
@@ -94,7 +94,7 @@ fn fraction(value: f64) -> String {
 }
 
 /// A share as a percentage, of which neither 0 nor 100 is said of what only comes near.
-fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     match format!("{:.0}", share * 100.0).as_str() {
         "0" if share > 0.0 => "<1%".to_string(),
         "100" if share < 1.0 => ">99%".to_string(),
@@ -103,7 +103,7 @@ fn percent(share: f64) -> String {
 }
 
 /// A count or a mean of counts, in six columns at most while it is below a million.
-fn count(value: f64) -> String {
+pub fn count(value: f64) -> String {
     if value.fract() == 0.0 || value >= 10_000.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
