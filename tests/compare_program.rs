@@ -60,6 +60,10 @@ fn merged_shards_print_and_write_what_one_run_does() {
     assert!(whole.starts_with("rows 0..6 of 49152 logits, 2 seeds from 7: 12 draws a chain\n"), "{whole}");
     assert!(whole.lines().all(|line| line.chars().count() <= 80), "{whole}");
 
+    for threads in ["2", "3", "7"] {
+        assert_eq!(out(&[&common[..], &["--threads", threads]].concat()), whole, "{threads} threads");
+    }
+
     let shard = |number: &str| {
         let file = path(&number.replace('/', "-"));
         let printed = out(&[&common[..], &["--shard", number, "--out", &file]].concat());
@@ -170,6 +174,9 @@ fn what_is_refused() {
     let nan = with(&[greedy, "{}"], &["--seed", "5"]);
     let why = "logit 0 is NaN: the model's output is broken, or the row is not one of logits";
     assert_eq!(nan, format!("error: chain best: row 1, seed 5: {why}\n"));
+    // With many seeds and threads it is the first one that is told.
+    let many = ["--seeds", "20", "--threads", "8"];
+    assert_eq!(with(&[greedy, "{}"], &many), format!("error: chain best: row 1, seed 42: {why}\n"));
     let row = ["--rows", "0..1"];
     assert_eq!(with(&[greedy, "{}"], &["--rows", "1..3"]), format!("error: {logits}: rows 1..3 of 2\n"));
     assert!(with(&[greedy], &row).contains("<OTHER>"));

@@ -131,7 +131,7 @@ pub enum ShardError {
     Unsound(String),
     /// There are no shards.
     #[error("there is no shard to merge")]
-    None,
+    NoShards,
     /// A shard of another comparison.
     #[error("{name} is of another comparison than {first}: {what}")]
     Foreign {

@@ -1,6 +1,7 @@
 //! Draws and measures: every seed on its own, rows in their order, all chains at each row.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "rayon")]
@@ -34,36 +35,31 @@ pub fn cells(
         })
         .filter(|(_, rows)| !rows.is_empty())
         .collect();
-    let blocks: Vec<Vec<Cell>> = blocks_of(plan, setup, blocks, done)?;
+    // The first block that failed. Those behind it are in vain; those before it go on, as one of them may fail, too: the error
+    // that is told is the first in the order of the seeds, and so the same each time.
+    let failed = AtomicUsize::new(usize::MAX);
+    let run = |shared: bool, i: usize, (seed, rows): (u32, Range<usize>)| {
+        let is_vain = || failed.load(Ordering::Relaxed) < i;
+        let drawn = Block::new(plan, setup, seed, shared).and_then(|block| block.run(rows, is_vain, done));
+        drawn.inspect_err(|_| {
+            failed.fetch_min(i, Ordering::Relaxed);
+        })
+    };
+    let blocks: Vec<Vec<Cell>> = run_all(blocks, run).into_iter().collect::<Result<_, _>>()?;
     Ok(blocks.into_iter().flatten().collect())
 }
 
-/// One seed a thread where there are enough of them; else the chains of a row share the threads. Never both: a thread that
-/// waits for a row's chains would begin seeds within seeds.
+/// Seeds on their threads. Where there are fewer seeds than threads, the chains of a row have threads of their own, too: not
+/// else, since a thread that waits for a row's chains begins another seed meanwhile, and so seeds within seeds.
 #[cfg(feature = "rayon")]
-fn blocks_of(
-    plan: &Plan<'_>,
-    setup: &Setup,
-    blocks: Vec<(u32, Range<usize>)>,
-    done: &(dyn Fn() + Sync),
-) -> Result<Vec<Vec<Cell>>, CompareError> {
-    if blocks.len() < rayon::current_num_threads() {
-        return blocks.into_iter().map(|(seed, rows)| Block::new(plan, setup, seed, true)?.run(rows, done)).collect();
-    }
-    let run = |(seed, rows): (u32, Range<usize>)| Block::new(plan, setup, seed, false)?.run(rows, done);
-    // All are waited for, and the first error in their order is told, not in time.
-    let all: Vec<Result<Vec<Cell>, CompareError>> = blocks.into_par_iter().map(run).collect();
-    all.into_iter().collect()
+fn run_all<B: Send, R: Send>(blocks: Vec<B>, run: impl Fn(bool, usize, B) -> R + Sync) -> Vec<R> {
+    let shared = blocks.len() < rayon::current_num_threads();
+    blocks.into_par_iter().enumerate().map(|(i, block)| run(shared, i, block)).collect()
 }
 
 #[cfg(not(feature = "rayon"))]
-fn blocks_of(
-    plan: &Plan<'_>,
-    setup: &Setup,
-    blocks: Vec<(u32, Range<usize>)>,
-    done: &(dyn Fn() + Sync),
-) -> Result<Vec<Vec<Cell>>, CompareError> {
-    blocks.into_iter().map(|(seed, rows)| Block::new(plan, setup, seed, false)?.run(rows, done)).collect()
+fn run_all<B, R>(blocks: Vec<B>, run: impl Fn(bool, usize, B) -> R) -> Vec<R> {
+    blocks.into_iter().enumerate().map(|(i, block)| run(false, i, block)).collect()
 }
 
 /// One seed's way along the rows.
@@ -100,11 +96,19 @@ impl<'p> Block<'p> {
         Ok(Self { plan, setup, seed, lanes, shared })
     }
 
-    /// Draws from the first row to the last of `measured`, and measures these.
-    fn run(mut self, measured: Range<usize>, done: &(dyn Fn() + Sync)) -> Result<Vec<Cell>, CompareError> {
+    /// Draws from the first row to the last of `measured`, and measures these; less where it is in vain.
+    fn run(
+        mut self,
+        measured: Range<usize>,
+        is_vain: impl Fn() -> bool,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<Vec<Cell>, CompareError> {
         let mut cells = Vec::with_capacity(measured.len());
         let mut logits = Vec::new();
         for i in 0..measured.end {
+            if is_vain() {
+                break;
+            }
             let row = self.setup.rows.start + i;
             self.plan.source.row(row, &mut logits).ok_or(CompareError::NoRow(row))?;
             let is_measured = measured.contains(&i);

@@ -136,7 +136,7 @@ impl Setup {
             return Some("its logits are others (logits_sha256)".to_string());
         }
         if self.seeds != other.seeds {
-            return differs("its seeds are", &format!("{:?}", self.seeds), &format!("{:?}", other.seeds));
+            return differs("its seeds are", &list(&self.seeds), &list(&other.seeds));
         }
         if self.prompt != other.prompt {
             return Some("it has another prompt".to_string());
@@ -150,6 +150,13 @@ impl Setup {
         }
         (self != other).then(|| "it has another setup".to_string())
     }
+}
+
+/// The first few of many seeds.
+fn list(seeds: &[u32]) -> String {
+    let shown: Vec<String> = seeds.iter().take(6).map(u32::to_string).collect();
+    let more = seeds.len() - shown.len();
+    shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
 /// Something that comes twice.

@@ -240,7 +240,7 @@ impl Comparison {
     /// # Errors
     /// No shards, a shard of another comparison, one that comes twice, or some that are missing.
     pub fn merge(shards: Vec<(String, Shard)>) -> Result<Self, ShardError> {
-        let (first, head) = shards.first().ok_or(ShardError::None)?;
+        let (first, head) = shards.first().ok_or(ShardError::NoShards)?;
         for (name, shard) in &shards {
             let other_n = (shard.number.n != head.number.n)
                 .then(|| format!("it is shard {}, and that one {}", shard.number, head.number));
@@ -271,7 +271,7 @@ impl Comparison {
                 None => whole = Some(Self::of_whole(shard)),
             }
         }
-        whole.ok_or(ShardError::None)
+        whole.ok_or(ShardError::NoShards)
     }
 }
 

