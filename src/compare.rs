@@ -22,10 +22,11 @@
 //!
 //! # Common random numbers
 //! Each chain is started with the same seed, and each of its random steps has a generator of its own, as in llama.cpp. So two
-//! chains that end in `dist` draw with the same number at every row, and luck has less of a part in where their tokens differ: of
-//! two distributions at a distance of TV, no way to draw agrees more often than 1 - TV on average. `dist` goes along the
-//! candidates in the order in which they stand, so a chain that leaves them in another order (sorted, or by id) agrees less
-//! often, though its distribution may be the same. [`Summary::tv`] and the divergences know no order and no luck.
+//! chains that end in `dist` draw with the same number at every row, and luck has less of a part in where their tokens differ.
+//! Of two distributions at a distance of TV, no way to draw agrees more often than 1 - TV on average, and this one usually agrees
+//! less often: `dist` goes along the running sum of the candidates in their order, where a probability that changes moves all
+//! that come after it, and another order (sorted, or by id) moves everything. [`Summary::tv`] and the divergences know neither
+//! order nor luck.
 //!
 //! # What joins the history
 //! Recorded rows are those that a model gave along *one* text, so what a chain draws cannot change what comes next. [`Follow`]

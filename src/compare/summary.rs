@@ -11,7 +11,7 @@ use super::shard::Comparison;
 pub struct Summary {
     /// The chain's name.
     pub name: String,
-    /// The share of draws that gave the baseline's token: 0 to 1.
+    /// The share of draws that gave the baseline's token: 0 to 1. On average it is at most 1 - [`tv`](Self::tv).
     pub agreement: f64,
     /// The mean total variation distance from the baseline: 0 to 1.
     pub tv: f64,

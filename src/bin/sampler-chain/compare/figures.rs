@@ -43,8 +43,8 @@ fn agreement(comparison: &Comparison, bins: &[Bin]) -> Figure {
         title: "Agreement along the rows".to_string(),
         text: format!(
             "The share of draws that gave the baseline's token with the same random number: a full bar is all, no bar is none. On \
-             average it is 1 - TV at most, and less where a chain leaves its candidates in another order. Right: over all rows. \
-             Each bar is {}.",
+             average it is 1 - TV at most, and usually less, as dist goes along the candidates in their order. Right: over all \
+             rows. Each bar is {}.",
             if n_seeds == 1 { "one seed's".to_string() } else { format!("over {n_seeds} seeds") }
         ),
         strips: names(comparison).enumerate().skip(1).map(strip).collect(),

@@ -9,8 +9,8 @@ const NAME: usize = 14;
 
 const LEGEND: &str = "\
 Against the baseline, with the same random numbers:
-  same    share of draws that gave the baseline's token; on average 1 - TV at
-          most, and less where a chain leaves its candidates in another order
+  same    share of draws that gave the baseline's token: on average 1 - TV at
+          most, and usually less, as dist goes along candidates in their order
   TV      total variation of the final distributions, 0 to 1, mean
   KL      D(baseline || chain) in nats, mean of the rows where it is finite
   inf     share of rows where it is not: the chain drops what the baseline keeps
