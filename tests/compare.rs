@@ -226,3 +226,25 @@ fn plans_that_cannot_be() {
     let failed = error(Plan::new(&uneven, two()));
     assert_eq!(failed, "chain plain: row 1, seed 0: the row has 1 logits, and the vocabulary 2 tokens");
 }
+
+/// Two chains with the same random numbers agree where their running sums lie over the same token, and no more.
+#[test]
+fn agreement_is_the_overlap_of_running_sums() {
+    let rows = vec![[0.5f64, 0.3, 0.15, 0.05].map(|p| p.ln() as f32).to_vec()];
+    let plain = of_steps("plain", json!([{"type": "dist"}]));
+    let warm = of_steps("warm", json!([{"type": "temperature", "temp": 2.0}, {"type": "dist"}]));
+    let roots = [0.5f64, 0.3, 0.15, 0.05].map(f64::sqrt);
+    let warm_p = roots.map(|root| root / roots.iter().sum::<f64>());
+    let (mut here, mut there, mut overlap, mut tv) = (0.0, 0.0, 0.0, 0.0);
+    for (p, q) in [0.5f64, 0.3, 0.15, 0.05].into_iter().zip(warm_p) {
+        overlap += ((here + p).min(there + q) - f64::max(here, there)).max(0.0);
+        tv += (p - q).abs() / 2.0;
+        (here, there) = (here + p, there + q);
+    }
+    let line = Plan::new(&rows, vec![plain, warm]).seeds((0..5000).collect()).run().unwrap().table().remove(1);
+    assert!((line.tv - tv).abs() < 1e-7, "{} {tv}", line.tv);
+    // Four standard deviations of 5000 draws.
+    let spread = 4.0 * (overlap * (1.0 - overlap) / 5000.0).sqrt();
+    assert!((line.agreement - overlap).abs() < spread, "{} {overlap}", line.agreement);
+    assert!(line.agreement + spread < 1.0 - tv, "{} {tv}", line.agreement);
+}

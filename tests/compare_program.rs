@@ -195,7 +195,7 @@ fn what_is_refused() {
     assert_eq!(seeds, "error: --seed 4294967290 --seeds 6: seeds end at 4294967294\n");
     assert!(with(&[greedy, "{}"], &["--shard", "4/3", "--out", "x"]).contains("\"4/3\" is no part of a whole; 1/3,"));
     assert!(with(&[greedy, "{}"], &["--shard", "1/3"]).contains("--out <FILE>"));
-    assert!(with(&[greedy, "{}"], &["--seeds", "0"]).contains("0 is not in 1.."));
+    assert!(with(&[greedy, "{}"], &["--seeds", "0"]).contains("0 is not in 1..=1000000"));
     let nowhere = with(&[greedy, "{}"], &["--rows", "0..1", "--out", "/nowhere/x.jsonl"]);
     assert!(nowhere.starts_with("error: /nowhere/x.jsonl: No such file"), "{nowhere}");
     assert!(refusal(&["merge", "README.md"]).starts_with("error: README.md:1: this is no shard of a comparison"));

@@ -145,9 +145,15 @@ impl Distribution {
     /// The Kullback-Leibler divergence D(self ‖ other) = Σ p ln(p / q), in nats, p being this distribution: 0 where both are the
     /// same, and +infinity where a token can be drawn from this one that cannot be from `other`. Not symmetric.
     pub fn kl_divergence(&self, other: &Self) -> f64 {
-        let terms = self.beside(other).filter(|(p, _)| *p > 0.0);
+        let term = |(p, q): (f64, f64)| match p / q {
+            _ if q == 0.0 => f64::INFINITY,
+            // One that is beyond f64 has a logarithm all the same.
+            f64::INFINITY => p * (libm::log(p) - libm::log(q)),
+            ratio => p * libm::log(ratio),
+        };
+        let sum = self.beside(other).filter(|(p, _)| *p > 0.0).fold(0.0, |sum, both| sum + term(both));
         // Gibbs: what is below 0 is rounding.
-        terms.fold(0.0f64, |sum, (p, q)| sum + if q > 0.0 { p * libm::log(p / q) } else { f64::INFINITY }).max(0.0)
+        f64::max(sum, 0.0)
     }
 
     /// The probabilities of every token that one of two can give, by rising id.
@@ -221,6 +227,9 @@ mod tests {
         let p = Distribution::from_logits([(3, 1.0), (1, 1.0), (2, f32::NEG_INFINITY), (0, -800.0)]).unwrap();
         assert_eq!(p.entries(), [(1, 0.5), (3, 0.5)]);
         assert_eq!(Distribution::from_logits([(7, -3.0)]), Ok(Distribution::one_hot(7)));
+        // Very unlikely is not impossible.
+        let [a, b] = [(0.0, -740.0), (-740.0, 0.0)].map(|(a, b)| Distribution::from_logits([(0, a), (1, b)]).unwrap());
+        assert!((a.kl_divergence(&b) - 740.0).abs() < 0.01, "{}", a.kl_divergence(&b));
         let twice = Distribution::from_weights([(4, 1.0), (2, 2.0), (4, 1.0), (5, 0.0)]).unwrap();
         assert_eq!(twice.entries(), [(2, 0.5), (4, 0.5)]);
     }

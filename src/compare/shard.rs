@@ -1,5 +1,6 @@
 //! Parts of a comparison, their files, and how they become one.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
 use std::ops::Range;
@@ -93,7 +94,7 @@ pub struct Shard {
 struct Head<'a> {
     version: u32,
     shard: ShardNumber,
-    setup: std::borrow::Cow<'a, Setup>,
+    setup: Cow<'a, Setup>,
 }
 
 impl Shard {
@@ -117,15 +118,8 @@ impl Shard {
     ///
     /// # Errors
     /// What the writer says.
-    pub fn write(&self, mut out: impl Write) -> std::io::Result<()> {
-        let setup = std::borrow::Cow::Borrowed(&self.setup);
-        serde_json::to_writer(&mut out, &Head { version: VERSION, shard: self.number, setup })?;
-        writeln!(out)?;
-        for cell in &self.cells {
-            serde_json::to_writer(&mut out, cell)?;
-            writeln!(out)?;
-        }
-        out.flush()
+    pub fn write(&self, out: impl Write) -> std::io::Result<()> {
+        write(&self.setup, self.number, &self.cells, out)
     }
 
     /// Reads a shard's file.
@@ -167,6 +161,16 @@ impl Shard {
         }
         Ok(Self { setup, number: head.shard, cells })
     }
+}
+
+fn write(setup: &Setup, shard: ShardNumber, cells: &[Cell], mut out: impl Write) -> std::io::Result<()> {
+    serde_json::to_writer(&mut out, &Head { version: VERSION, shard, setup: Cow::Borrowed(setup) })?;
+    writeln!(out)?;
+    for cell in cells {
+        serde_json::to_writer(&mut out, cell)?;
+        writeln!(out)?;
+    }
+    out.flush()
 }
 
 /// What is wrong with a cell at its place.
@@ -230,9 +234,12 @@ impl Comparison {
         Self { setup: shard.setup, cells: shard.cells }
     }
 
-    /// The whole as the one shard 1/1, to write.
-    pub fn into_shard(self) -> Shard {
-        Shard { setup: self.setup, number: ShardNumber::WHOLE, cells: self.cells }
+    /// Writes it as its one shard, 1/1, which [`Shard::read`] and [`merge`](Self::merge) bring back.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write(&self, out: impl Write) -> std::io::Result<()> {
+        write(&self.setup, ShardNumber::WHOLE, &self.cells, out)
     }
 
     /// Makes one comparison of all its shards, in whatever order. Each comes with a name for errors: its file.

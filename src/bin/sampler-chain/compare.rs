@@ -10,8 +10,9 @@ mod plots;
 mod table;
 
 use std::error::Error;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -40,8 +41,8 @@ pub struct Args {
     /// The first seed. Every chain gets it, whatever its file says.
     #[arg(long, value_name = "N", default_value_t = 42)]
     seed: u32,
-    /// How many seeds: N, N + 1, …
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    /// How many seeds, from --seed on; a million at most.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     seeds: u32,
     /// After each row, tell every chain the token that it drew itself. Without this and --tokens, all are told the baseline's, so
     /// that penalties and DRY see one history.
@@ -72,7 +73,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     let shard = args.draw(&plan, number, input.rows.len())?;
     match args.shard {
         Some(_) => print_shard(args, &shard, out)?,
-        None => args.outputs.write(Comparison::merge(vec![(String::new(), shard)])?, out)?,
+        None => args.outputs.write(&Comparison::merge(vec![(String::new(), shard)])?, out)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -114,7 +115,7 @@ impl Args {
 
 fn print_shard(args: &Args, shard: &Shard, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let Some(path) = &args.outputs.out else { return Ok(()) };
-    write_shard(path, shard)?;
+    write_rows(path, |file| shard.write(file))?;
     let (number, n) = (shard.number(), shard.cells().len());
     if args.outputs.json {
         writeln!(out, "{}", json!({"shard": number, "rows": n, "out": path}))?;
@@ -124,7 +125,8 @@ fn print_shard(args: &Args, shard: &Shard, out: &mut impl Write) -> Result<(), B
     Ok(())
 }
 
-fn write_shard(path: &PathBuf, shard: &Shard) -> Result<(), String> {
-    let file = std::fs::File::create(path).map(std::io::BufWriter::new);
-    file.and_then(|file| shard.write(file)).map_err(|error| format!("{}: {error}", path.display()))
+/// Writes the rows' results to a file.
+fn write_rows(path: &Path, write: impl FnOnce(BufWriter<File>) -> io::Result<()>) -> Result<(), String> {
+    let written = File::create(path).and_then(|file| write(BufWriter::new(file)));
+    written.map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -27,6 +27,6 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     for file in &args.files {
         shards.push((file.display().to_string(), Shard::read(file)?));
     }
-    args.outputs.write(Comparison::merge(shards)?, out)?;
+    args.outputs.write(&Comparison::merge(shards)?, out)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sampler_chain::compare::{Comparison, Divergence, Summary};
 use serde_json::json;
 
-use super::{page, table, write_shard};
+use super::{page, table, write_rows};
 
 /// What compare and merge write.
 #[derive(clap::Args)]
@@ -42,23 +42,24 @@ impl Outputs {
     }
 
     /// Writes the files that are asked for, and prints the table.
-    pub fn write(&self, comparison: Comparison, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    pub fn write(&self, comparison: &Comparison, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+        // First what everything else can be made from again.
+        if let Some(path) = &self.out {
+            write_rows(path, |file| comparison.write(file))?;
+        }
         if let Some(path) = &self.csv {
-            write_csv(path, |csv| csv_table(&comparison, csv))?;
+            write_csv(path, |csv| csv_table(comparison, csv))?;
         }
         if let Some(path) = &self.csv_rows {
-            write_csv(path, |csv| csv_rows(&comparison, csv))?;
+            write_csv(path, |csv| csv_rows(comparison, csv))?;
         }
         if let Some(path) = &self.html {
-            std::fs::write(path, page::html(&comparison)).map_err(|error| format!("{}: {error}", path.display()))?;
+            std::fs::write(path, page::html(comparison)).map_err(|error| format!("{}: {error}", path.display()))?;
         }
         if self.json {
             writeln!(out, "{}", json!({"version": 1, "setup": comparison.setup(), "table": comparison.table()}))?;
         } else {
-            table::print(&comparison, out)?;
-        }
-        if let Some(path) = &self.out {
-            write_shard(path, &comparison.into_shard())?;
+            table::print(comparison, out)?;
         }
         Ok(())
     }
