@@ -122,6 +122,21 @@ fn the_page_shows_the_comparison() {
     assert_eq!((&seen["walked"][1], &seen["escaped"]), (&json!(1), &Value::Null));
 }
 
+/// On a narrow screen a plot keeps its width and scrolls.
+#[test]
+fn plots_scroll_on_a_narrow_screen() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _) = page(dir.path(), &some_chains()[..2], "0..2");
+    let script = r#"(() => {
+      document.body.style.width = "360px";
+      const section = document.querySelector("section");
+      const svg = section.querySelector("svg");
+      return [section.clientWidth < 360, svg.getBoundingClientRect().width, section.scrollWidth > section.clientWidth];
+    })()"#;
+    let Some(opened) = browser::run(&path, "", script) else { return };
+    assert_eq!((opened.errors, opened.value), (Vec::new(), json!([true, 640, true])));
+}
+
 /// Forty chains are a page of less than a megabyte, too.
 #[test]
 fn many_chains_are_a_small_page() {

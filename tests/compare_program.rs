@@ -57,7 +57,7 @@ fn merged_shards_print_and_write_what_one_run_does() {
     let kept = path("whole.jsonl");
     let write = ["--csv", &csv, "--csv-rows", &rows, "--html", &html, "--out", &kept];
     let whole = out(&[&common[..], &write, &["--threads", "1"]].concat());
-    assert!(whole.starts_with("rows 0..6 of 49152 logits, 2 seeds from 7: 12 draws a chain\n"), "{whole}");
+    assert!(whole.starts_with("rows 0..6, 49152 logits each, 2 seeds from 7: 12 draws a chain\n"), "{whole}");
     assert!(whole.lines().all(|line| line.chars().count() <= 80), "{whole}");
 
     for threads in ["2", "3", "7"] {
@@ -120,7 +120,7 @@ fn the_table_in_full() {
     assert_eq!(
         lines[..6],
         [
-            "rows 0..2 of 4 logits, seed 42: 2 draws a chain",
+            "rows 0..2, 4 logits each, seed 42: 2 draws a chain",
             "told after each row: the baseline's token",
             "",
             "chain            same     TV      KL   inf   kept    mean  bits  d-1   -2",

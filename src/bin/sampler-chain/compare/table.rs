@@ -46,7 +46,7 @@ pub fn what(setup: &Setup) -> String {
     let n = seeds.saturating_mul(rows.len());
     let from = setup.seeds.first().copied().unwrap_or_default();
     let seeds = if seeds == 1 { format!("seed {from}") } else { format!("{seeds} seeds from {from}") };
-    format!("rows {}..{} of {} logits, {seeds}: {n} draws a chain", rows.start, rows.end, setup.n_vocab)
+    format!("rows {}..{}, {} logits each, {seeds}: {n} draws a chain", rows.start, rows.end, setup.n_vocab)
 }
 
 /// What the chains are told after a row.
