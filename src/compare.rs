@@ -54,7 +54,7 @@ pub use cells::{Cell, RowResult};
 pub use distribution::{Distribution, DistributionError};
 pub use error::{CompareError, ShardError};
 pub use plan::{Contestant, Plan, RowSource};
-pub use sequences::{agreement, distinct_n, median};
+pub use sequences::{agreement, distinct_n, median, standard_error};
 pub use setup::{ChainSetup, Follow, Setup};
 pub use shard::{Comparison, Shard, ShardNumber};
 pub use summary::{Divergence, Summary};

@@ -55,8 +55,8 @@ fn bits(table: &[Summary]) -> Vec<Vec<u64>> {
     let of = |line: &Summary| {
         let sure = [line.agreement, line.tv, line.kl.infinite, line.reverse_kl.infinite];
         let more = [line.kept_median, line.kept_mean, line.entropy];
-        let maybe = [line.kl.mean, line.reverse_kl.mean, line.distinct[0], line.distinct[1], line.distinct[2]];
-        let maybe = maybe.iter().map(|value| value.map_or(u64::MAX, f64::to_bits));
+        let maybe = [line.agreement_error, line.kl.mean, line.reverse_kl.mean].into_iter().chain(line.distinct);
+        let maybe = maybe.map(|value: Option<f64>| value.map_or(u64::MAX, f64::to_bits));
         sure.iter().chain(&more).map(|value| value.to_bits()).chain(maybe).collect()
     };
     table.iter().map(of).collect()

@@ -86,7 +86,9 @@ fn the_page_shows_the_comparison() {
     for (shown, line) in seen["table"].as_array().unwrap().iter().zip(table) {
         let number = |field: &str| format!("{:.4}", line[field].as_f64().unwrap());
         assert_eq!(shown[0], line["name"]);
-        assert_eq!((&shown[1], &shown[2]), (&json!(number("agreement")), &json!(number("tv"))));
+        let error = line["agreement_error"].as_f64().unwrap();
+        let error = if error > 0.0 { format!(" ±{error:.3}") } else { String::new() };
+        assert_eq!((&shown[1], &shown[2]), (&json!(number("agreement") + &error), &json!(number("tv"))));
         assert_eq!(shown.as_array().unwrap().len(), 14);
     }
     assert_eq!((&seen["table"][3][3], &seen["table"][3][4]), (&json!("∞"), &json!("100%")));

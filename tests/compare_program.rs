@@ -131,10 +131,10 @@ fn the_table_in_full() {
     assert!(lines[6].ends_with("0.5000 0.5000     inf  100%      1       1  0.00 1.00 1.00"), "{}", lines[6]);
     let table = std::fs::read_to_string(&csv).unwrap();
     let lines: Vec<&str> = table.lines().collect();
-    let head = "chain,draws,agreement,tv,kl,kl_infinite,reverse_kl,reverse_kl_infinite,kept_median,kept_mean,\
+    let head = "chain,draws,agreement,agreement_error,tv,kl,kl_infinite,reverse_kl,reverse_kl_infinite,kept_median,kept_mean,\
                 entropy_bits,distinct_1,distinct_2,distinct_3";
-    assert_eq!(lines[..2], [head, "\"all, of them\",2,1,0,0,0,0,0,2,2,1,0.5,1,"]);
-    assert!(lines[2].ends_with(",0.5,,1,0.6931471805599453,0,1,1,0,1,1,"), "{}", lines[2]);
+    assert_eq!(lines[..2], [head, "\"all, of them\",2,1,,0,0,0,0,0,2,2,1,0.5,1,"]);
+    assert!(lines[2].ends_with(",,0.5,,1,0.6931471805599453,0,1,1,0,1,1,"), "{}", lines[2]);
 
     // With times there is a column more.
     let timed = out(&args[..5]);

@@ -33,6 +33,17 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.get(middle.checked_sub(1)?).map(|lower| lower / 2.0 + upper / 2.0)
 }
 
+/// The standard error of a mean: the values' standard deviation (n - 1 in its denominator) over √n. None for fewer than two.
+pub fn standard_error(values: &[f64]) -> Option<f64> {
+    let n = values.len() as f64;
+    if n < 2.0 {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    Some((squares / (n - 1.0) / n).sqrt())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +64,9 @@ mod tests {
         assert_eq!(median(vec![5.0, 1.0, 3.0]), Some(3.0));
         assert_eq!((median(vec![4.0, 1.0, 3.0, 9.0]), median(vec![])), (Some(3.5), None));
         assert_eq!(median(vec![1.0, f64::INFINITY]), Some(f64::INFINITY));
+
+        // Around 2: 1 + 0 + 1 of squares, over 2 and over 3.
+        assert_eq!(standard_error(&[1.0, 2.0, 3.0]), Some((1.0f64 / 3.0).sqrt()));
+        assert_eq!((standard_error(&[0.5, 0.5]), standard_error(&[1.0]), standard_error(&[])), (Some(0.0), None, None));
     }
 }

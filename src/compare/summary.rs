@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::cells::RowResult;
-use super::sequences::{agreement, distinct_n, median};
+use super::sequences::{agreement, distinct_n, median, standard_error};
 use super::shard::Comparison;
 
 /// One chain's line of the table: its numbers over all seeds and rows.
@@ -13,6 +13,9 @@ pub struct Summary {
     pub name: String,
     /// The share of draws that gave the baseline's token: 0 to 1. On average it is at most 1 - [`tv`](Self::tv).
     pub agreement: f64,
+    /// The standard error of the agreement over the seeds: how far other seeds may move it. Other rows may move it further. None
+    /// for one seed.
+    pub agreement_error: Option<f64>,
     /// The mean total variation distance from the baseline: 0 to 1.
     pub tv: f64,
     /// D(baseline ‖ chain).
@@ -78,7 +81,8 @@ impl Comparison {
 
     fn summary(&self, chain: usize) -> Summary {
         let results = self.results(chain);
-        let sequences = self.drawn(chain);
+        let (sequences, baseline) = (self.drawn(chain), self.drawn(0));
+        let by_seed: Vec<f64> = sequences.iter().zip(&baseline).filter_map(|(a, b)| agreement(a, b)).collect();
         let mean = |of: fn(&RowResult) -> f64| {
             let n = self.cells.len().max(1);
             results.clone().map(of).fold(0.0, |sum, value| sum + value) / n as f64
@@ -90,7 +94,8 @@ impl Comparison {
         let times: Option<Vec<f64>> = results.clone().map(|result| result.nanos.map(|nanos| nanos as f64)).collect();
         Summary {
             name: self.setup.chains.get(chain).map_or(String::new(), |chain| chain.name.clone()),
-            agreement: agreement(&sequences.concat(), &self.drawn(0).concat()).unwrap_or(1.0),
+            agreement: agreement(&sequences.concat(), &baseline.concat()).unwrap_or(1.0),
+            agreement_error: standard_error(&by_seed),
             tv: mean(|result| result.tv),
             kl: Divergence::of(results.clone().map(|result| result.kl)),
             reverse_kl: Divergence::of(results.clone().map(|result| result.reverse_kl)),

@@ -77,14 +77,17 @@ fn write_csv(path: &Path, write: impl FnOnce(&mut Csv) -> csv::Result<()>) -> Re
 
 fn csv_table(comparison: &Comparison, csv: &mut Csv) -> csv::Result<()> {
     let setup = comparison.setup();
-    let mut head = vec!["chain", "draws", "agreement", "tv", "kl", "kl_infinite", "reverse_kl", "reverse_kl_infinite"];
+    let mut head = vec!["chain", "draws", "agreement", "agreement_error", "tv"];
+    head.extend(["kl", "kl_infinite", "reverse_kl", "reverse_kl_infinite"]);
     head.extend(["kept_median", "kept_mean", "entropy_bits", "distinct_1", "distinct_2", "distinct_3"]);
     head.extend(setup.timed.then_some("time_ns"));
     csv.write_record(head)?;
     for line in comparison.table() {
-        let Summary { name, agreement, tv, kl, reverse_kl, kept_median, kept_mean, entropy, distinct, nanos } = line;
+        let Summary { name, agreement, agreement_error, tv, kl, reverse_kl, kept_median, .. } = line;
+        let Summary { kept_mean, entropy, distinct, nanos, .. } = line;
         let divergence = |Divergence { mean, infinite }| [maybe(mean), infinite.to_string()];
-        let mut record = vec![name, comparison.cells().len().to_string(), agreement.to_string(), tv.to_string()];
+        let mut record = vec![name, comparison.cells().len().to_string(), agreement.to_string()];
+        record.extend([maybe(agreement_error), tv.to_string()]);
         record.extend(divergence(kl));
         record.extend(divergence(reverse_kl));
         record.extend([kept_median, kept_mean, entropy].map(|value| value.to_string()));

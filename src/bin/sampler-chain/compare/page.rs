@@ -52,7 +52,7 @@ fn table(comparison: &Comparison, html: &mut String) {
          <th class=\"of\" colspan=\"7\">of each chain alone</th></tr>\n<tr><th>chain</th>",
     );
     let heads = [
-        ("same", "share of draws that gave the baseline's token"),
+        ("same", "share of draws that gave the baseline's token, ± its standard error over the seeds"),
         ("TV", "mean total variation of the final distributions, 0 to 1"),
         ("KL", "D(baseline ‖ chain) in nats, mean of the rows where it is finite"),
         ("∞", "share of rows where D(baseline ‖ chain) is infinite"),
@@ -71,9 +71,11 @@ fn table(comparison: &Comparison, html: &mut String) {
     }
     html.push_str("</tr>\n</thead>\n<tbody>\n");
     for line in comparison.table() {
-        let Summary { name, agreement, tv, kl, reverse_kl, kept_median, kept_mean, entropy, distinct, nanos } = line;
+        let Summary { name, agreement, agreement_error, tv, kl, reverse_kl, kept_median, .. } = line;
+        let Summary { kept_mean, entropy, distinct, nanos, .. } = line;
         let divergence = |Divergence { mean, infinite }| [mean.map_or("∞".to_string(), fraction), percent(infinite)];
-        let mut cells = vec![fraction(agreement), fraction(tv)];
+        let error = agreement_error.filter(|error| *error > 0.0).map_or(String::new(), |error| format!(" ±{error:.3}"));
+        let mut cells = vec![fraction(agreement) + &error, fraction(tv)];
         cells.extend([divergence(kl), divergence(reverse_kl)].concat());
         cells.extend([count(kept_median), count(kept_mean), format!("{entropy:.2}")]);
         cells.extend(distinct.map(|share| share.map_or("–".to_string(), |share| format!("{share:.2}"))));
