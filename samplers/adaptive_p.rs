@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError, float};
@@ -25,7 +26,7 @@ const SHARPNESS: f32 = 10.0;
 /// ```json
 /// {"type": "adaptive_p", "target": 0.4, "decay": 0.9}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdaptiveP {
     /// The probability to aim at, 0 to 1; below 0: draw from the distribution as it is. Default -1.
@@ -82,6 +83,8 @@ impl AdaptiveP {
         clamp(2.0 * target - self.average.weighted_sum / self.average.total_weight, 0.0, 1.0)
     }
 }
+
+crate::describe_step!(AdaptiveP);
 
 #[typetag::serde(name = "adaptive_p")]
 impl SamplerStep for AdaptiveP {

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError};
@@ -15,12 +16,14 @@ use crate::libstdcxx::Mt19937;
 /// ```json
 /// {"type": "dist"}
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dist {
     #[serde(skip)]
     rng: Mt19937,
 }
+
+crate::describe_step!(Dist);
 
 #[typetag::serde(name = "dist")]
 impl SamplerStep for Dist {

@@ -5,6 +5,7 @@ mod repeats;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use breakers::DryBreakers;
@@ -34,7 +35,8 @@ const DEFAULT_BREAKERS: [&str; 4] = ["\n", ":", "\"", "*"];
 /// ```json
 /// {"type": "dry", "multiplier": 0.8, "base": 1.75, "allowed_length": 2, "last_n": 64, "breakers": ["\n", ":"]}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("not" = {"required": ["breakers", "breaker_tokens"]}))]
 #[serde(default, deny_unknown_fields)]
 pub struct Dry {
     /// How hard repetition is penalised; 0: off. Default 0.
@@ -141,6 +143,8 @@ impl Dry {
         (f64::from(self.multiplier) * pow(f64::from(self.base), f64::from(exponent))) as f32
     }
 }
+
+crate::describe_step!(Dry);
 
 #[typetag::serde(name = "dry")]
 impl SamplerStep for Dry {

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep};
@@ -14,9 +15,11 @@ use crate::core::{CandSet, Ctx, SamplerStep};
 /// ```json
 /// {"type": "greedy"}
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Greedy {}
+
+crate::describe_step!(Greedy);
 
 #[typetag::serde(name = "greedy")]
 impl SamplerStep for Greedy {

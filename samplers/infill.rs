@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StepError, Vocab};
@@ -21,9 +22,11 @@ const THRESHOLD: f32 = 0.2;
 /// ```json
 /// {"type": "infill"}
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Infill {}
+
+crate::describe_step!(Infill);
 
 #[typetag::serde(name = "infill")]
 impl SamplerStep for Infill {

@@ -31,7 +31,7 @@ mod xtc;
 
 pub use crate::core::{
     Cand, CandBuf, CandSet, Chain, ChainError, Ctx, EncodeError, History, Penalty, SamplerStep, StateReader, StepError,
-    Vocab, float, registered_steps, step_fields,
+    StepSchema, Vocab, float, registered_steps, step_fields, step_schema,
 };
 pub use adaptive_p::AdaptiveP;
 pub use dist::Dist;
@@ -53,8 +53,12 @@ pub use xtc::Xtc;
 
 pub use libstdcxx::Mt19937;
 
-/// What a step's file needs beside this crate: the derive of a step is `typetag::serde`.
-pub use typetag;
+/// What a step's file needs beside this crate: the derive of a step is `typetag::serde`, that of its description
+/// `schemars::JsonSchema`.
+pub use {schemars, typetag};
+
+#[doc(hidden)]
+pub use inventory;
 
 #[cfg(test)]
 mod testing;

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
@@ -15,7 +16,7 @@ use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
 /// ```json
 /// {"type": "logit_bias", "bias": [[5, 1.5], [198, "-inf"]]}
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogitBias {
     /// Pairs of a token and what is added to its logit; `"-inf"` bans it. Default none.
@@ -23,7 +24,8 @@ pub struct LogitBias {
 }
 
 /// A token and its bias: `llama_logit_bias`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct Bias(
     /// The token.
     pub u32,
@@ -38,6 +40,8 @@ impl LogitBias {
         Self { bias: bias.into_iter().map(|(token, bias)| Bias(token, bias)).collect() }
     }
 }
+
+crate::describe_step!(LogitBias);
 
 #[typetag::serde(name = "logit_bias")]
 impl SamplerStep for LogitBias {

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
@@ -16,7 +17,7 @@ use crate::libm::{logf, max};
 /// ```json
 /// {"type": "min_p", "p": 0.05, "min_keep": 1}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MinP {
     /// The share of the largest probability, 0 to 1; 0 and below keep all. Default 0.05.
@@ -24,6 +25,7 @@ pub struct MinP {
     pub p: f32,
     /// At least so many stay. Default 0.
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(!skip_serializing_if)]
     pub min_keep: u32,
 }
 
@@ -32,6 +34,8 @@ impl Default for MinP {
         Self { p: 0.05, min_keep: 0 }
     }
 }
+
+crate::describe_step!(MinP);
 
 #[typetag::serde(name = "min_p")]
 impl SamplerStep for MinP {

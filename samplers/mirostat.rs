@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StateReader, Steered, StepError, float};
@@ -16,7 +17,7 @@ use crate::libm::{int, logf, powf};
 /// ```json
 /// {"type": "mirostat", "tau": 5.0, "eta": 0.1, "m": 100}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mirostat {
     /// The surprise to aim at, in bits. Default 5.
@@ -27,6 +28,7 @@ pub struct Mirostat {
     pub eta: f32,
     /// How many of the most likely candidates the estimate looks at. Default 100.
     #[serde(skip_serializing_if = "is_100")]
+    #[schemars(!skip_serializing_if)]
     pub m: i32,
     #[serde(skip)]
     steered: Steered,
@@ -67,6 +69,8 @@ impl Mirostat {
         products / squares
     }
 }
+
+crate::describe_step!(Mirostat);
 
 #[typetag::serde(name = "mirostat")]
 impl SamplerStep for Mirostat {

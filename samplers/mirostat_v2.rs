@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StateReader, Steered, StepError, float};
@@ -16,7 +17,7 @@ use crate::libm::log2f;
 /// ```json
 /// {"type": "mirostat_v2", "tau": 5.0, "eta": 0.1}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MirostatV2 {
     /// The surprise to aim at, in bits. Default 5.
@@ -46,6 +47,8 @@ impl MirostatV2 {
         self.steered.mu
     }
 }
+
+crate::describe_step!(MirostatV2);
 
 #[typetag::serde(name = "mirostat_v2")]
 impl SamplerStep for MirostatV2 {

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, Penalty, SamplerStep, StepError, float};
@@ -17,7 +18,7 @@ use crate::core::{CandSet, Ctx, Penalty, SamplerStep, StepError, float};
 /// ```json
 /// {"type": "penalties", "last_n": 64, "repeat": 1.1, "freq": 0.0, "present": 0.0}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Penalties {
     /// How many of the last tokens count, the prompt's included; 0: off. Takes only the memory that the history has.
@@ -25,15 +26,19 @@ pub struct Penalties {
     pub last_n: u32,
     /// The repetition penalty, above 0, finite, and so is its inverse; 1 is neutral. Default 1.
     #[serde(with = "float")]
+    #[schemars(with = "f32", extend("exclusiveMinimum" = 0))]
     pub repeat: f32,
     /// Taken off for each time the token occurs; finite. Default 0.
     #[serde(with = "float")]
+    #[schemars(with = "f32")]
     pub freq: f32,
     /// Taken off once for a token that occurs; finite. Default 0.
     #[serde(with = "float")]
+    #[schemars(with = "f32")]
     pub present: f32,
-    /// Which tokens the window is over. Default: all, as in llama.cpp.
+    /// Which tokens the window is over. Default `all`, as in llama.cpp.
     #[serde(skip_serializing_if = "Window::is_all")]
+    #[schemars(!skip_serializing_if)]
     pub window: Window,
     #[serde(skip)]
     /// By rising token.
@@ -41,7 +46,8 @@ pub struct Penalties {
 }
 
 /// Which tokens a window is over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
     /// The prompt's and the drawn ones: llama.cpp's rule.
@@ -83,6 +89,8 @@ impl Penalties {
         self
     }
 }
+
+crate::describe_step!(Penalties);
 
 #[typetag::serde(name = "penalties")]
 impl SamplerStep for Penalties {

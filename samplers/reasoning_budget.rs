@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError};
@@ -19,31 +20,35 @@ use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError};
 /// ```json
 /// {"type": "reasoning_budget", "start": [[10, 11]], "end": [[12]], "forced": [13, 12], "budget": 1000}
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReasoningBudget {
-    /// Token sequences that start the counting.
+    /// Token sequences that start the counting. Default none.
     pub start: Vec<Vec<u32>>,
-    /// Token sequences that end it.
+    /// Token sequences that end it. Default none.
     pub end: Vec<Vec<u32>>,
-    /// What is forced when the budget is spent: usually a message and an end sequence. Default: nothing.
+    /// What is forced when the budget is spent: usually a message and an end sequence. Default none.
     pub forced: Vec<u32>,
     /// How many tokens there are to spend; 0 forces at once, -1 is unlimited. Default 0.
     #[serde(deserialize_with = "budget")]
+    #[schemars(range(min = -1))]
     pub budget: i32,
     /// Whether the prompt's tokens count, too. llama-server looks at drawn tokens alone, so that an earlier turn of a chat starts
     /// nothing; where the prompt ends inside the reasoning, the step begins at `counting`. Default false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(!skip_serializing_if)]
     pub sees_prompt: bool,
     /// Where it begins: at `idle` it waits for a start. Default `idle`.
     #[serde(skip_serializing_if = "BudgetState::is_idle")]
+    #[schemars(!skip_serializing_if)]
     pub state: BudgetState,
     #[serde(skip)]
     now: Now,
 }
 
 /// What the step is doing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetState {
     /// Waits for a start.
@@ -159,6 +164,8 @@ fn ends_whole(piece: &[u8]) -> bool {
         }
     }
 }
+
+crate::describe_step!(ReasoningBudget);
 
 #[typetag::serde(name = "reasoning_budget")]
 impl SamplerStep for ReasoningBudget {

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
@@ -18,7 +19,7 @@ use crate::libm::{logf, max, powf};
 /// ```json
 /// {"type": "temperature", "temp": 0.8, "delta": 0.5, "exponent": 1.2}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Temperature {
     /// The temperature; 1 changes nothing. Default 0.8.
@@ -26,9 +27,11 @@ pub struct Temperature {
     pub temp: f32,
     /// The range of the dynamic temperature (llama-server's `dynatemp_range`); 0 and below: plain. Default 0.
     #[serde(with = "float", skip_serializing_if = "is_plain")]
+    #[schemars(!skip_serializing_if)]
     pub delta: f32,
     /// The exponent of the normalised entropy (`dynatemp_exponent`). Default 1.
     #[serde(with = "float", skip_serializing_if = "is_linear")]
+    #[schemars(!skip_serializing_if)]
     pub exponent: f32,
 }
 
@@ -62,6 +65,8 @@ fn is_plain(delta: &f32) -> bool {
 fn is_linear(exponent: &f32) -> bool {
     *exponent == 1.0
 }
+
+crate::describe_step!(Temperature);
 
 #[typetag::serde(name = "temperature")]
 impl SamplerStep for Temperature {

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep};
@@ -15,7 +16,7 @@ use crate::core::{CandSet, Ctx, SamplerStep};
 /// ```json
 /// {"type": "top_k", "k": 40}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopK {
     /// How many to keep; 0 or below: all. Default 40.
@@ -27,6 +28,8 @@ impl Default for TopK {
         Self { k: 40 }
     }
 }
+
+crate::describe_step!(TopK);
 
 #[typetag::serde(name = "top_k")]
 impl SamplerStep for TopK {

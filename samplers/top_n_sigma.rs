@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
@@ -16,7 +17,7 @@ use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
 /// ```json
 /// {"type": "top_n_sigma", "n": 1.5}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopNSigma {
     /// How many standard deviations; 0 and below: off. Default -1.
@@ -29,6 +30,8 @@ impl Default for TopNSigma {
         Self { n: -1.0 }
     }
 }
+
+crate::describe_step!(TopNSigma);
 
 #[typetag::serde(name = "top_n_sigma")]
 impl SamplerStep for TopNSigma {

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
@@ -15,7 +16,7 @@ use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
 /// ```json
 /// {"type": "top_p", "p": 0.95, "min_keep": 1}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopP {
     /// The probability to keep, 0 to 1; 0 keeps one candidate, 1 and above all. Default 0.95.
@@ -23,6 +24,7 @@ pub struct TopP {
     pub p: f32,
     /// At least so many stay. Default 0.
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(!skip_serializing_if)]
     pub min_keep: u32,
 }
 
@@ -31,6 +33,8 @@ impl Default for TopP {
         Self { p: 0.95, min_keep: 0 }
     }
 }
+
+crate::describe_step!(TopP);
 
 #[typetag::serde(name = "top_p")]
 impl SamplerStep for TopP {

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
@@ -17,7 +18,7 @@ use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
 /// ```json
 /// {"type": "typ_p", "p": 0.9, "min_keep": 1}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TypP {
     /// The probability to keep, 0 to 1; 1 and above keep all. Default 1.
@@ -25,6 +26,7 @@ pub struct TypP {
     pub p: f32,
     /// At least so many stay. Default 0.
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(!skip_serializing_if)]
     pub min_keep: u32,
 }
 
@@ -33,6 +35,8 @@ impl Default for TypP {
         Self { p: 1.0, min_keep: 0 }
     }
 }
+
+crate::describe_step!(TypP);
 
 #[typetag::serde(name = "typ_p")]
 impl SamplerStep for TypP {

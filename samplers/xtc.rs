@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError, float, is_zero};
@@ -17,7 +18,7 @@ use crate::libstdcxx::Mt19937;
 /// ```json
 /// {"type": "xtc", "probability": 0.5, "threshold": 0.1}
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Xtc {
     /// The chance of acting, 0 to 1; 0 and below: off. Default 0.
@@ -28,6 +29,7 @@ pub struct Xtc {
     pub threshold: f32,
     /// At least so many stay. Default 0.
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(!skip_serializing_if)]
     pub min_keep: u32,
     #[serde(skip)]
     rng: Mt19937,
@@ -45,6 +47,8 @@ impl Xtc {
         Self { probability, threshold, min_keep, ..Self::default() }
     }
 }
+
+crate::describe_step!(Xtc);
 
 #[typetag::serde(name = "xtc")]
 impl SamplerStep for Xtc {

@@ -36,6 +36,8 @@ mod params;
 mod probs;
 mod request;
 mod sampler;
+mod schema;
+mod step_info;
 mod vocab_file;
 
 pub use chain_file::{ChainFile, Format, WriteError};
@@ -47,6 +49,8 @@ pub use params::{DEFAULT_SEED, Layer, Layers, Params};
 pub use probs::{PostProbs, TokenProb, TokenProbs, post_sampling_probs, token_probs};
 pub use request::{Fate, FieldNote, Report, RequestError};
 pub use sampler::{Constraint, Draw, EngineError, NonFinite, Sampler, Snapshot};
+pub use schema::chain_schema;
+pub use step_info::{ParameterInfo, StepInfo, UnknownStep, ValueInfo};
 pub use vocab_file::VocabFile;
 
 /// Every stock step and what a step is made of.

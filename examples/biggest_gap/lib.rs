@@ -1,6 +1,7 @@
 //! A step in a crate of its own, which depends on `sampler-steps` alone. `docs/adding-a-step.md` builds it line by line.
 
-use sampler_steps::{CandSet, Ctx, SamplerStep, StepError};
+use sampler_steps::{CandSet, Ctx, SamplerStep, StepError, describe_step};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Cuts where the logits fall deepest: of the first `within` candidates it keeps those above the biggest gap between two
@@ -16,12 +17,15 @@ use serde::{Deserialize, Serialize};
 /// ```json
 /// {"type": "biggest_gap", "within": 20}
 /// ```
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BiggestGap {
     /// How many of the best candidates are looked at, 2 or more. Default 20.
+    #[schemars(range(min = 2))]
     pub within: u32,
 }
+
+describe_step!(BiggestGap);
 
 impl Default for BiggestGap {
     fn default() -> Self {

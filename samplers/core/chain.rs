@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CandSet, Ctx, SamplerStep, StateReader, StepError};
@@ -18,9 +19,10 @@ use super::{CandSet, Ctx, SamplerStep, StateReader, StepError};
 /// ```json
 /// {"type": "chain", "steps": [{"type": "top_k", "k": 40}, {"type": "temperature", "temp": 0.8}]}
 /// ```
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
+    /// The steps in their order.
     steps: Vec<Box<dyn SamplerStep>>,
 }
 
@@ -190,6 +192,8 @@ fn walk(
     }
     Ok(())
 }
+
+crate::describe_step!(Chain);
 
 #[typetag::serde(name = "chain")]
 impl SamplerStep for Chain {

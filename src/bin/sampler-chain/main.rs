@@ -7,6 +7,7 @@ mod input;
 mod merge;
 mod request;
 mod sample;
+mod steps;
 mod verify;
 
 use std::error::Error;
@@ -32,6 +33,7 @@ enum Command {
     Check(check::Args),
     Compare(Box<compare::Args>),
     Merge(merge::Args),
+    Steps(steps::Args),
     Verify(verify::Args),
 }
 
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args, &mut out),
         Command::Compare(args) => compare::run(&args, &mut out),
         Command::Merge(args) => merge::run(&args, &mut out),
+        Command::Steps(args) => steps::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),
     };
     let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));
