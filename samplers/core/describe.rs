@@ -124,8 +124,14 @@ impl JsonSchema for dyn SamplerStep {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let steps = registered_steps();
-        let schemas = steps.iter().filter_map(|step| step_schema(step, generator));
-        json_schema!({"oneOf": schemas.collect::<Vec<_>>()})
+        let schemas: Vec<Schema> = steps.iter().filter_map(|step| step_schema(step, generator)).collect();
+        // The names once more by themselves: an unknown one is then told as that.
+        json_schema!({
+            "type": "object",
+            "properties": {"type": {"enum": steps}},
+            "required": ["type"],
+            "oneOf": schemas,
+        })
     }
 }
 
