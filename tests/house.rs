@@ -30,7 +30,8 @@ fn rust_files(dir: &str) -> Vec<PathBuf> {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                // A package of its own builds there what others generate.
+                folders.extend((!path.ends_with("target")).then_some(path));
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 found.push(path);
             }
