@@ -48,7 +48,7 @@ fn every_step_has_all_its_parts() {
     let mut missing = Vec::new();
     for step in registered_steps() {
         let file = std::fs::read_to_string(root().join(file_of(&step))).unwrap_or_default();
-        for part in ["/// # Order and flags", "/// # Draws", "/// # Chain file", "mod tests"] {
+        for part in ["/// # Order and flags", "/// # Draws", "/// # Chain file", "describe_step!(", "mod tests"] {
             if !file.contains(part) {
                 missing.push(format!("{step}: \"{part}\" in {}", file_of(&step)));
             }
