@@ -47,8 +47,8 @@ fn shorten(schema: &mut Value) {
             if let Some(Value::String(description)) = map.get_mut("description") {
                 *description = flow(description.split("\n\n# ").next().unwrap_or_default());
             }
-            if map.get("format").is_some_and(Value::is_string) {
-                map.shift_remove("format");
+            if map.get("type").is_some_and(|kind| kind == "integer" || kind == "number") {
+                map.remove("format");
             }
             map.values_mut().for_each(shorten);
         }

@@ -101,16 +101,15 @@ fn undescribed(step: &str) -> Schema {
 
 /// Writes the range of 32-bit integers down, of which schemars has a name alone.
 fn bound_integers(schema: &mut Schema) {
-    if let Some(Value::String(format)) = schema.remove("format") {
-        let (min, max) = match format.as_str() {
-            "int32" => (i32::MIN.into(), i32::MAX.into()),
-            "uint32" => (0.into(), u32::MAX.into()),
-            _ => (Value::Null, Value::Null),
-        };
+    let range: Option<(Value, Value)> = match schema.get("format").and_then(Value::as_str) {
+        Some("int32") => Some((i32::MIN.into(), i32::MAX.into())),
+        Some("uint32") => Some((0.into(), u32::MAX.into())),
+        _ => None,
+    };
+    if let Some((min, max)) = range {
+        // A narrower one that the step gives stays.
         for (key, bound) in [("minimum", min), ("maximum", max)] {
-            if !bound.is_null() && schema.get(key).is_none() {
-                schema.insert(key.into(), bound);
-            }
+            schema.ensure_object().entry(key).or_insert(bound);
         }
     }
     schemars::transform::transform_subschemas(&mut bound_integers, schema);
