@@ -30,7 +30,8 @@ pub struct StepInfo {
     pub selects: Option<bool>,
     /// What it does, in full.
     pub about: Option<String>,
-    /// Its parameters, in the order of its struct. None where the step is not described and takes any.
+    /// Its parameters, in the order of its struct. None where nothing is known of them: the step is not described, takes
+    /// unknown ones and writes none.
     pub parameters: Option<Vec<ParameterInfo>>,
     /// What it does to the order and the flags of the candidates.
     pub order: Option<String>,
@@ -121,9 +122,12 @@ fn blank(step: &str) -> Option<Box<dyn SamplerStep>> {
 
 fn parameters(schema: &Value, blank: Option<&dyn SamplerStep>) -> Option<Vec<ParameterInfo>> {
     let is_closed = schema.get("additionalProperties") == Some(&false.into());
-    let properties = schema.get("properties").and_then(Value::as_object)?;
-    // A step that is not described shows defaults in what it writes, unless it leaves them out there.
+    let mut properties = schema.get("properties").and_then(Value::as_object)?.clone();
+    // A step that is not described shows names and defaults in what it writes, unless it leaves them out there.
     let written = blank.and_then(|step| serde_json::to_value(step).ok()).unwrap_or_default();
+    for name in written.as_object().into_iter().flat_map(Map::keys) {
+        properties.entry(name).or_insert(Value::Bool(true));
+    }
     let required = |name: &String| {
         let names = schema.get("required").and_then(Value::as_array);
         names.is_some_and(|names| names.iter().any(|required| required == name))
