@@ -128,15 +128,15 @@ impl Sampler {
         logits: &'s [f32],
         seen: impl FnMut(usize, &dyn SamplerStep, &mut CandSet<'_>),
     ) -> Result<Draw<'s>, SampleError> {
-        self.run(logits, |_| Ok(()), seen)
+        self.run(logits, |_| Ok(()), |chain, cands, ctx| chain.apply_seen(cands, ctx, seen))
     }
 
-    /// Draws with something done to the candidates before the chain.
-    fn run<'s>(
+    /// Draws with something done to the candidates before the chain, and a way to apply it.
+    pub(crate) fn run<'s>(
         &'s mut self,
         logits: &'s [f32],
         before: impl FnOnce(&mut CandSet<'_>) -> Result<(), SampleError>,
-        seen: impl FnMut(usize, &dyn SamplerStep, &mut CandSet<'_>),
+        apply: impl FnOnce(&mut Chain, &mut CandSet<'_>, &mut Ctx),
     ) -> Result<Draw<'s>, SampleError> {
         self.check_width(logits)?;
         let mut cands = CandSet::new(logits, &mut self.buf);
@@ -150,7 +150,7 @@ impl Sampler {
             }
             _ => {
                 before(&mut cands)?;
-                self.chain.apply_seen(&mut cands, &mut self.ctx, seen);
+                apply(&mut self.chain, &mut cands, &mut self.ctx);
             }
         }
         let Some(token) = cands.selected_id() else {

@@ -174,6 +174,38 @@ impl Chain {
             seen(i, step.as_ref(), cands);
         }
     }
+
+    /// The same, with the steps of nested chains one by one: `seen` is told where a step stands, `[1]` for the first, `[2, 1]`
+    /// for the first step of the chain that is the second. A nested chain of nothing is one step.
+    pub fn apply_each(
+        &mut self,
+        cands: &mut CandSet<'_>,
+        ctx: &mut Ctx,
+        mut seen: impl FnMut(&[usize], &dyn SamplerStep, &mut CandSet<'_>),
+    ) {
+        self.apply_within(&mut Vec::new(), cands, ctx, &mut seen);
+    }
+
+    fn apply_within(
+        &mut self,
+        place: &mut Vec<usize>,
+        cands: &mut CandSet<'_>,
+        ctx: &mut Ctx,
+        seen: &mut dyn FnMut(&[usize], &dyn SamplerStep, &mut CandSet<'_>),
+    ) {
+        for (i, step) in self.steps.iter_mut().enumerate() {
+            place.push(i + 1);
+            let any: &mut dyn Any = step.as_mut();
+            match any.downcast_mut::<Self>().filter(|inner| !inner.is_empty()) {
+                Some(inner) => inner.apply_within(place, cands, ctx, seen),
+                None => {
+                    step.apply(cands, ctx);
+                    seen(place, step.as_ref(), cands);
+                }
+            }
+            place.pop();
+        }
+    }
 }
 
 /// Visits every step that is not made of others, with where it stands.
@@ -254,6 +286,26 @@ mod tests {
         assert_eq!((left.ids(), left.selected), (vec![0], Some(0)));
         let nothing = run(&mut Chain::new(), &p4(), &[]);
         assert_eq!((nothing.logits(), nothing.sorted, nothing.selected), (p4(), false, None));
+    }
+
+    #[test]
+    fn nested_steps_are_shown_one_by_one() {
+        let inner = Chain::new().with(TopK { k: 2 }).with(Chain::new());
+        let mut chain = Chain::new().with(TopK { k: 3 }).with(inner).with(Greedy {});
+        let (mut ctx, mut buf, mut seen) = (Ctx::new(1), crate::CandBuf::default(), Vec::new());
+        chain.prepare_steps(&ctx).unwrap();
+        let logits = p4();
+        let mut cands = CandSet::new(&logits, &mut buf);
+        chain.apply_each(&mut cands, &mut ctx, |place, step, cands| {
+            seen.push((place.to_vec(), step.typetag_name(), cands.len(), cands.selected()));
+        });
+        let expected = [
+            (vec![1], "top_k", 3, None),
+            (vec![2, 1], "top_k", 2, None),
+            (vec![2, 2], "chain", 2, None),
+            (vec![3], "greedy", 2, Some(0)),
+        ];
+        assert_eq!(seen, expected);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Draws under a constraint (a grammar, a list of words), in llama-server's order.
 
-use sampler_steps::CandSet;
+use sampler_steps::{CandSet, SamplerStep};
 
 use super::Sampler;
 use crate::error::SampleError;
@@ -58,7 +58,7 @@ impl Sampler {
             let any = cands.logits().any(|logit| logit > f32::NEG_INFINITY);
             if any { Ok(()) } else { Err(SampleError::AllMasked) }
         };
-        self.run(logits, mask, |_, _, _| {}).map(|draw| draw.token())
+        self.run(logits, mask, |chain, cands, ctx| chain.apply(cands, ctx)).map(|draw| draw.token())
     }
 }
 
