@@ -38,6 +38,7 @@ mod request;
 mod sampler;
 mod schema;
 mod step_info;
+pub mod trace;
 mod vocab_file;
 
 pub use chain_file::{ChainFile, Format, WriteError};
@@ -51,6 +52,7 @@ pub use request::{Fate, FieldNote, Report, RequestError};
 pub use sampler::{Constraint, Draw, EngineError, NonFinite, Sampler, Snapshot};
 pub use schema::chain_schema;
 pub use step_info::{ParameterInfo, StepInfo, UnknownStep, ValueInfo};
+pub use trace::{Trace, TraceOptions};
 pub use vocab_file::VocabFile;
 
 /// Every stock step and what a step is made of.

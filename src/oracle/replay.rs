@@ -15,7 +15,7 @@ use super::{Failure, Replayer};
 use crate::chain_file::{ChainFile, Format};
 use crate::logits::LogitsFile;
 use crate::params::Params;
-use crate::sampler::Sampler;
+use crate::sampler::{NonFinite, Sampler};
 use crate::vocab_file::VocabFile;
 
 /// Rows of a case hold so many logits at most, together.
@@ -66,13 +66,24 @@ impl Replayer {
 
         let rows = self.rows(logits, dir)?;
         let n_vocab = rows.first().map_or(0, Vec::len);
-        let sampler = match (params, &case.chain) {
-            (Some(params), None) => Sampler::new(params).map_err(|error| error.to_string()),
-            (None, Some(_)) if case.dry_breakers.is_some() => Err("dry_breakers go with a request".to_string()),
-            (None, Some(chain)) => chain_sampler(chain, vocab.clone(), n_vocab),
-            _ => Err("a case has either a request or a chain".to_string()),
-        }?;
+        let sampler = case_sampler(case, params, vocab.clone(), n_vocab)?;
         Replay::new(case, vocab).run(sampler, &rows)
+    }
+
+    /// What a case draws with and from: the sampler, which has accepted the prompt, and the rows. For whoever looks at the draws
+    /// of a case in a way of their own; nothing is compared, and each drawn token is theirs to accept.
+    ///
+    /// # Errors
+    /// A case without draws, or whose files, rows, request or chain are wrong.
+    pub fn draws_of(&mut self, case: &Case, dir: &Path) -> Result<(Sampler, Vec<Vec<f32>>), Failure> {
+        let vocab = self.case_vocab(case, dir)?;
+        let params = case.request.as_ref().map(|request| read_request(case, request, vocab.clone())).transpose()?;
+        let rows = self.rows(case.logits.as_ref().ok_or("the case has no logits")?, dir)?;
+        let n_vocab = rows.first().map_or(0, Vec::len);
+        let sampler = case_sampler(case, params, vocab, n_vocab)?;
+        let mut sampler = sampler.with_non_finite(NonFinite::LikeLlamaCpp);
+        sampler.accept_prompt_all(&case.prompt).map_err(|error| format!("prompt: {error}"))?;
+        Ok((sampler, rows))
     }
 
     fn case_vocab(&mut self, case: &Case, dir: &Path) -> Result<Option<Arc<dyn Vocab>>, Failure> {
@@ -177,6 +188,20 @@ fn same(a: &Value, b: &Value) -> bool {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
         }
         _ => a == b,
+    }
+}
+
+fn case_sampler(
+    case: &Case,
+    params: Option<Params>,
+    vocab: Option<Arc<dyn Vocab>>,
+    n_vocab: usize,
+) -> Result<Sampler, Failure> {
+    match (params, &case.chain) {
+        (Some(params), None) => Sampler::new(params).map_err(|error| error.to_string()),
+        (None, Some(_)) if case.dry_breakers.is_some() => Err("dry_breakers go with a request".to_string()),
+        (None, Some(chain)) => chain_sampler(chain, vocab, n_vocab),
+        _ => Err("a case has either a request or a chain".to_string()),
     }
 }
 
