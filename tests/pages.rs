@@ -1,4 +1,4 @@
-//! The HTML pages in a real browser, and proof that the browser tells what is wrong with a page.
+//! The browser in which pages are tested: it runs scripts, takes pictures, and tells what is wrong with a page.
 
 mod browser;
 

@@ -65,6 +65,9 @@ pub enum ChainError {
     },
 }
 
+/// Who is shown where a step stands, the step, and the candidates after it.
+type Seen<'s> = dyn FnMut(&[usize], &dyn SamplerStep, &mut CandSet<'_>) + 's;
+
 impl Chain {
     /// A chain of nothing, which changes nothing.
     pub fn new() -> Self {
@@ -186,13 +189,7 @@ impl Chain {
         self.apply_within(&mut Vec::new(), cands, ctx, &mut seen);
     }
 
-    fn apply_within(
-        &mut self,
-        place: &mut Vec<usize>,
-        cands: &mut CandSet<'_>,
-        ctx: &mut Ctx,
-        seen: &mut dyn FnMut(&[usize], &dyn SamplerStep, &mut CandSet<'_>),
-    ) {
+    fn apply_within(&mut self, place: &mut Vec<usize>, cands: &mut CandSet<'_>, ctx: &mut Ctx, seen: &mut Seen<'_>) {
         for (i, step) in self.steps.iter_mut().enumerate() {
             place.push(i + 1);
             let any: &mut dyn Any = step.as_mut();

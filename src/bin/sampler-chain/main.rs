@@ -8,6 +8,7 @@ mod merge;
 mod request;
 mod sample;
 mod steps;
+mod trace;
 mod verify;
 
 use std::error::Error;
@@ -34,6 +35,7 @@ enum Command {
     Compare(Box<compare::Args>),
     Merge(merge::Args),
     Steps(steps::Args),
+    Trace(Box<trace::Args>),
     Verify(verify::Args),
 }
 
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args, &mut out),
         Command::Merge(args) => merge::run(&args, &mut out),
         Command::Steps(args) => steps::run(&args, &mut out),
+        Command::Trace(args) => trace::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),
     };
     let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));

@@ -1,0 +1,136 @@
+//! What a chain does to a distribution, step by step. Rooms: `table`, `why` (one token), `page` (HTML), `fit` (columns).
+
+mod fit;
+mod page;
+mod table;
+mod why;
+
+use std::error::Error;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use sampler_chain::{Trace, TraceOptions};
+use serde::Serialize;
+
+use crate::input::{ChainArgs, RowArgs};
+
+/// Show what each step of a chain does to the candidates.
+///
+/// One draw a row, each drawn token accepted before the next row, as by sample. A table has a line a step: the candidates
+/// left, whether they are known to be sorted, the entropy in bits, the probability of the top, the probability that the step
+/// removed and that it shifted (the total variation: removed, and taken from those that stayed), and its time. Then
+/// bars: the first candidates of the row, and after each step that changed something, with what they gained in percentage
+/// points; > marks the drawn token, with its rank where it is not among the first. In pieces, ␠ is a space, ␊ a newline, \xE2 a byte that is not UTF-8.
+///
+/// The times are those of the quickest of three draws that nobody looks into. A step can put work off until another step
+/// needs its outcome, and then the time is the latter's.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    rows: RowArgs,
+    /// How many candidates to show after each step; 0 for none. Without it 5, in JSON 10, on the page 12.
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// Tell what becomes of one token: its rank and probability after each step, and the step that removes it. An id, or its
+    /// text where there is a vocabulary (" would" or ␠would; "7" in double quotes for the text). May be given several times.
+    #[arg(long, value_name = "TOKEN")]
+    why: Vec<String>,
+    /// Print one JSON object a row instead: the library's Trace, and the row.
+    #[arg(long, conflicts_with = "html")]
+    json: bool,
+    /// Write a page with pictures of all rows instead: one file under 1 MB, which needs no network.
+    #[arg(long, value_name = "FILE", conflicts_with = "why")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    chain: ChainArgs,
+}
+
+/// A row of `--json`: read as a [`Trace`], too.
+#[derive(Serialize)]
+struct Line<'t> {
+    row: usize,
+    #[serde(flatten)]
+    trace: &'t Trace,
+}
+
+pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+    let input = args.rows.open()?;
+    let mut sampler = args.chain.sampler(&input)?;
+    let n_vocab = input.logits.n_vocab();
+    let meant = |text: &String| why::token(text, n_vocab, input.vocab.as_deref());
+    let follow = args.why.iter().map(meant).collect::<Result<Vec<u32>, _>>()?;
+    let top = args.top.unwrap_or(if args.json { 10 } else { 5 });
+    let top = if args.html.is_some() { args.top.unwrap_or(page::TOP) } else { top };
+    let options = TraceOptions { top, follow, ..TraceOptions::default() };
+    if let Some(path) = &args.html
+        && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
+    {
+        return Err(format!("{}: there is no folder {}", path.display(), folder.display()).into());
+    }
+    let mut page = args.html.as_deref().map(|_| page::Page::new(&input));
+    let progress = Progress::new(input.rows.len(), page.is_some() || !io::stdout().is_terminal());
+    let mut row = Vec::new();
+    for i in input.rows.clone() {
+        input.row(i, &mut row)?;
+        let trace = sampler.trace(&row, &options).map_err(|error| format!("row {i}: {error}"))?;
+        sampler.accept(trace.token)?;
+        match &mut page {
+            Some(page) => {
+                if !page.add(i, &trace) {
+                    break;
+                }
+            }
+            None if args.json => writeln!(out, "{}", serde_json::to_string(&Line { row: i, trace: &trace })?)?,
+            None => print(i, i > input.rows.start, &trace, &options, out)?,
+        }
+        progress.step();
+    }
+    progress.end();
+    if let (Some(page), Some(path)) = (page, &args.html) {
+        let (html, notes) = page.finish()?;
+        std::fs::write(path, &html).map_err(|error| format!("{}: {error}", path.display()))?;
+        notes.iter().for_each(|note| eprintln!("note: {note}"));
+        writeln!(out, "{}: {} kB", path.display(), html.len().div_ceil(1000))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(row: usize, is_more: bool, trace: &Trace, options: &TraceOptions, out: &mut impl Write) -> io::Result<()> {
+    if is_more {
+        writeln!(out)?;
+    }
+    if options.follow.is_empty() {
+        return table::print(row, trace, out);
+    }
+    table::head(row, trace, out)?;
+    options.follow.iter().filter_map(|&token| trace.story(token)).try_for_each(|story| why::print(trace, story, out))
+}
+
+/// A bar on stderr for what takes longer than a second.
+struct Progress {
+    bar: ProgressBar,
+    start: Instant,
+    is_wanted: bool,
+}
+
+impl Progress {
+    fn new(n_rows: usize, is_wanted: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(n_rows as u64), ProgressDrawTarget::hidden());
+        Self { bar, start: Instant::now(), is_wanted }
+    }
+
+    fn step(&self) {
+        if self.is_wanted && self.bar.is_hidden() && self.start.elapsed() > Duration::from_secs(1) {
+            // Hidden still where stderr is no terminal.
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.inc(1);
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
