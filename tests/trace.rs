@@ -72,7 +72,7 @@ fn sizes_and_flags_are_those_of_llama_cpp() {
         let Some(recorded) = &case.expect.steps else { continue };
         let (mut sampler, rows) = replayer.draws_of(&case, &data()).unwrap();
         // Looking is slow without optimisation: the widest rows are left to the release build.
-        if cfg!(debug_assertions) && rows[0].len() > 2000 {
+        if cfg!(debug_assertions) && rows[0].len() > 1000 {
             continue;
         }
         let tokens = case.expect.tokens.as_ref().unwrap();
@@ -111,6 +111,14 @@ fn whole_requests_over_smollm2() {
         let mut drawn = traced.clone();
         for (i, (row, token)) in rows.iter().zip(case.expect.tokens.unwrap()).enumerate() {
             let of = format!("{}: row {i}", case.name);
+            // Looking is slow without optimisation: most rows are left to the release build.
+            if cfg!(debug_assertions) && i % 4 > 0 {
+                [&mut traced, &mut drawn].map(|sampler| {
+                    assert_eq!(sampler.sample(row), Ok(token), "{of}");
+                    sampler.accept(token).unwrap();
+                });
+                continue;
+            }
             let trace = traced.trace(row, &untimed()).unwrap();
             let mut seen = Vec::new();
             drawn
@@ -128,7 +136,7 @@ fn whole_requests_over_smollm2() {
             n_rows += 1;
         }
     }
-    assert!(n_rows >= 60, "{n_rows}");
+    assert!(n_rows >= if cfg!(debug_assertions) { 15 } else { 60 }, "{n_rows}");
 }
 
 /// A chain of every kind over real rows.
@@ -166,7 +174,7 @@ fn the_token_is_the_one_that_sample_draws() {
     let logits = LogitsFile::open(&data().join("smollm2.safetensors"), None).unwrap();
     let mut row = Vec::new();
     for (n, mut traced) in samplers(&vocab).into_iter().enumerate() {
-        for i in (n..logits.n_rows()).step_by(12) {
+        for i in (n..logits.n_rows()).step_by(24) {
             logits.row(i, &mut row).unwrap();
             let mut drawn = traced.clone();
             let of = format!("chain {n}: row {i}");

@@ -3,7 +3,7 @@
 use sampler_steps::Cand;
 
 use super::Mass;
-use super::mass::{Sum, softmax};
+use super::mass::{Sum, entropy, softmax};
 
 /// No place.
 const NOWHERE: u32 = u32::MAX;
@@ -12,6 +12,7 @@ const NOWHERE: u32 = u32::MAX;
 pub struct Moment {
     pub cands: Vec<Cand>,
     pub probs: Option<Vec<f64>>,
+    pub entropy: Option<f64>,
     /// The place of each token.
     places: Vec<u32>,
 }
@@ -26,12 +27,15 @@ impl Moment {
             }
         }
         let probs = softmax(&cands);
-        Self { cands, probs, places }
+        let entropy = probs.as_deref().map(entropy);
+        Self { cands, probs, entropy, places }
     }
 
-    /// The same vocabulary with these candidates.
-    pub fn next(&self, cands: &[Cand]) -> Self {
-        Self::new(cands.to_vec(), self.places.len())
+    /// The same vocabulary with these candidates; None where they are the same in every bit but p.
+    pub fn next(&self, cands: &[Cand]) -> Option<Self> {
+        let key = |cand: &Cand| (cand.id, cand.logit.to_bits());
+        let is_same = self.cands.iter().map(key).eq(cands.iter().map(key));
+        (!is_same).then(|| Self::new(cands.to_vec(), self.places.len()))
     }
 
     pub fn place(&self, id: u32) -> Option<usize> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use sampler_steps::{Cand, CandSet, SamplerStep, Vocab};
 use serde_json::Value;
 
-use super::mass::entropy;
 use super::moment::{Change, Moment};
 use super::{Candidate, Piece, Set, Step, Story};
 
@@ -34,12 +33,12 @@ impl Observer {
 
     /// Looks at what a step left.
     pub fn see(&mut self, place: &[usize], step: &dyn SamplerStep, set: &mut CandSet<'_>) {
-        let after = self.now.next(set.as_slice());
-        let before = std::mem::replace(&mut self.now, after);
-        let after = &self.now;
+        let next = self.now.next(set.as_slice());
+        let before = &self.now;
+        let after = next.as_ref().unwrap_or(before);
         let out = before.best(self.top, |cand| after.place(cand.id).is_none());
-        let out = out.into_iter().map(|at| self.candidate(&before, at, None)).collect();
-        let Change { removed, added, moved, changed, masked, mass } = Change::between(&before, after);
+        let out = out.into_iter().map(|at| self.candidate(before, at, None)).collect();
+        let Change { removed, added, moved, changed, masked, mass } = Change::between(before, after);
         let params = match serde_json::to_value(step) {
             Ok(Value::Object(mut fields)) => {
                 fields.shift_remove("type");
@@ -53,7 +52,7 @@ impl Observer {
             params,
             off: step.is_off(),
             before: before.cands.len(),
-            after: self.set(after, set.is_sorted(), set.selected(), Some(&before)),
+            after: self.set(after, set.is_sorted(), set.selected(), Some(before)),
             removed,
             added,
             moved,
@@ -63,6 +62,9 @@ impl Observer {
             out,
             ns: None,
         });
+        if let Some(next) = next {
+            self.now = next;
+        }
         self.tell_stories();
     }
 
@@ -89,7 +91,7 @@ impl Observer {
             len: now.cands.len(),
             sorted,
             selected,
-            entropy: now.probs.as_deref().map(entropy),
+            entropy: now.entropy,
             top: top.into_iter().map(|at| self.candidate(now, at, before)).collect(),
         }
     }

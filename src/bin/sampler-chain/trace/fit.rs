@@ -49,7 +49,8 @@ pub fn percent(share: Option<f64>) -> String {
     match share {
         None => "-".into(),
         // What is there does not read as nothing.
-        Some(share) if share > 0.0 && share < 5e-5 => format!("{:.0e}%", share * 100.0),
+        Some(share) if share > 0.0 && share < 1e-6 => format!("{:.0e}%", share * 100.0),
+        Some(share) if share > 0.0 && share < 5e-5 => format!("{:.4}%", share * 100.0),
         Some(share) => format!("{:.2}%", share * 100.0),
     }
 }
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn times_and_shares_are_short() {
         assert_eq!([7, 1234, 56_700_000, 2_000_000_000].map(time), ["7 ns", "1.2 µs", "56.7 ms", "2.0 s"]);
-        let shares = [Some(1.0), Some(0.123456), Some(4e-5), Some(1e-300), Some(0.0), None];
-        assert_eq!(shares.map(percent), ["100.00%", "12.35%", "4e-3%", "1e-298%", "0.00%", "-"]);
+        let shares = [Some(1.0), Some(0.123456), Some(4e-5), Some(4e-7), Some(1e-300), Some(0.0), None];
+        assert_eq!(shares.map(percent), ["100.00%", "12.35%", "0.0040%", "4e-5%", "1e-298%", "0.00%", "-"]);
     }
 }
