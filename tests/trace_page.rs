@@ -232,6 +232,9 @@ fn the_page_is_safe_from_its_pieces() {
 fn the_page_says_what_it_leaves_out() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace.html");
+    let chain = ["--chain", "examples/chains/min-p.toml", "--rows", "0..1", "--top", "1000"];
+    let note = trace_page(&[&SMOLLM2[..], &chain].concat(), &path);
+    assert_eq!(note, "note: of each step the first 200 candidates are shown, so that the page stays under 1 MB\n");
     let files = hostile(dir.path(), 4000);
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let notes = trace_page(&[&files[..], &["--seed", "3"]].concat(), &path);

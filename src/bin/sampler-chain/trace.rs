@@ -62,8 +62,16 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     let n_vocab = input.logits.n_vocab();
     let meant = |text: &String| why::token(text, n_vocab, input.vocab.as_deref());
     let follow = args.why.iter().map(meant).collect::<Result<Vec<u32>, _>>()?;
-    let top = args.top.unwrap_or(if args.json { 10 } else { 5 });
-    let top = if args.html.is_some() { args.top.unwrap_or(page::TOP) } else { top };
+    let usual = if args.json {
+        10
+    } else if args.html.is_some() {
+        page::TOP
+    } else {
+        5
+    };
+    let shown = args.top.unwrap_or(usual);
+    // A table tells the probability of the top, whatever is shown below it.
+    let top = if args.json { shown } else { shown.max(1) };
     let options = TraceOptions { top, follow, ..TraceOptions::default() };
     if let Some(path) = &args.html
         && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
@@ -84,7 +92,12 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
                 }
             }
             None if args.json => writeln!(out, "{}", serde_json::to_string(&Line { row: i, trace: &trace })?)?,
-            None => print(i, i > input.rows.start, &trace, &options, out)?,
+            None => {
+                if i > input.rows.start {
+                    writeln!(out)?;
+                }
+                print(i, &trace, &options.follow, shown, out)?;
+            }
         }
         progress.step();
     }
@@ -98,15 +111,13 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(row: usize, is_more: bool, trace: &Trace, options: &TraceOptions, out: &mut impl Write) -> io::Result<()> {
-    if is_more {
-        writeln!(out)?;
-    }
-    if options.follow.is_empty() {
-        return table::print(row, trace, out);
+/// The stories of the tokens that are followed, or the whole trace with `shown` candidates a step.
+fn print(row: usize, trace: &Trace, follow: &[u32], shown: usize, out: &mut impl Write) -> io::Result<()> {
+    if follow.is_empty() {
+        return table::print(row, trace, shown, out);
     }
     table::head(row, trace, out)?;
-    options.follow.iter().filter_map(|&token| trace.story(token)).try_for_each(|story| why::print(trace, story, out))
+    follow.iter().filter_map(|&token| trace.story(token)).try_for_each(|story| why::print(trace, story, out))
 }
 
 /// A bar on stderr for what takes longer than a second.

@@ -16,8 +16,10 @@ pub const TOP: usize = 12;
 const OUT: usize = 5;
 /// No page has more bytes.
 const LIMIT: usize = 960_000;
-/// Fewer candidates are tried where a page would be too large.
-const FEWER: [usize; 5] = [12, 8, 5, 3, 1];
+/// How many candidates a step has at most.
+const MOST: usize = 200;
+/// Fewer are tried where a page would be too large.
+const FEWER: [usize; 8] = [100, 50, 25, 12, 8, 5, 3, 1];
 /// So many tokens of the prompt are shown.
 const PROMPT: usize = 80;
 /// Parameters can be long (a list of biases); so many characters are shown.
@@ -33,6 +35,8 @@ pub struct Page {
     /// Behind the last row that was asked for.
     end: usize,
     rows: Vec<Row>,
+    /// How many candidates a step had at most.
+    wanted: usize,
     /// How many bytes the rows have with as few candidates as can be.
     least: usize,
 }
@@ -99,29 +103,30 @@ impl Page {
         let skip = input.prompt.len().saturating_sub(PROMPT);
         let piece = |&id: &u32| (id, input.vocab.as_ref().map(|vocab| Piece::new(vocab.piece(id))));
         let prompt = input.prompt[skip..].iter().map(piece).collect();
-        Self { prompt, end: input.rows.end, rows: Vec::new(), least: 0 }
+        Self { prompt, end: input.rows.end, rows: Vec::new(), wanted: 0, least: 0 }
     }
 
     /// Adds a row. Whether another one may fit.
     pub fn add(&mut self, i: usize, trace: &Trace) -> bool {
         let row = Row::new(i, trace);
         self.least += serde_json::to_string(&row.with_top(1)).map_or(0, |text| text.len());
-        self.rows.push(row);
+        self.wanted = row.tops().map(Vec::len).fold(self.wanted, usize::max);
+        self.rows.push(row.with_top(MOST));
         self.least < LIMIT
     }
 
     /// The page, and what was left out of it.
     pub fn finish(self) -> Result<(String, Vec<String>), serde_json::Error> {
-        let most = self.rows.iter().flat_map(Row::tops).map(Vec::len).max().unwrap_or(0);
+        let most = self.wanted.min(MOST);
         let mut shown = None;
         for top in std::iter::once(most).chain(FEWER.into_iter().filter(|&top| top < most)) {
+            shown = (top < self.wanted).then_some(top);
             let rows: Vec<Row> = self.rows.iter().map(|row| row.with_top(top)).collect();
-            let notes = self.notes((top < most).then_some(top), &rows);
+            let notes = self.notes(shown, &rows);
             let html = self.html(&rows, &notes)?;
             if html.len() <= LIMIT {
                 return Ok((html, notes));
             }
-            shown = (top < most).then_some(top);
         }
         let mut rows: Vec<Row> = self.rows.iter().map(|row| row.with_top(1)).collect();
         loop {

@@ -11,8 +11,9 @@ use super::fit::{WIDTH, bar, cut, pad, percent, time};
 /// Columns of a bar.
 const BAR: usize = 28;
 
-/// Prints the drawn token, the table, and the bars of the first step that changes something, and so on.
-pub fn print(row: usize, trace: &Trace, out: &mut impl Write) -> io::Result<()> {
+/// Prints the drawn token, the table, and the bars of the first `shown` candidates: of the row, and after each step that changed
+/// something.
+pub fn print(row: usize, trace: &Trace, shown: usize, out: &mut impl Write) -> io::Result<()> {
     head(row, trace, out)?;
     writeln!(out, "\n   #  step                left sorted entropy     top  removed shifted     time")?;
     let read = trace.time.map(|time| time.read_ns);
@@ -34,7 +35,7 @@ pub fn print(row: usize, trace: &Trace, out: &mut impl Write) -> io::Result<()> 
     if let Some(whole) = trace.time {
         writeln!(out, "{:>80}", format!("the whole draw {:>9}", time(whole.draw_ns)))?;
     }
-    bars(trace, out)
+    if shown == 0 { Ok(()) } else { bars(trace, out) }
 }
 
 /// The drawn token, and what was before the draw.
@@ -83,9 +84,6 @@ fn chain_lines(before: &[usize], now: &[usize], out: &mut impl Write) -> io::Res
 fn bars(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     let sets = std::iter::once(&trace.logits).chain(trace.steps.iter().map(|step| &step.after));
     let largest = sets.filter_map(|set| set.top.first()?.prob).fold(0.0f64, f64::max);
-    if trace.logits.top.is_empty() {
-        return Ok(());
-    }
     let path = trace.story(trace.token).map_or(&[][..], |story| &story.points);
     writeln!(out, "\nlogits")?;
     candidates(&trace.logits.top, trace, path.first(), largest, out)?;
