@@ -65,7 +65,8 @@ impl Default for TraceOptions {
     }
 }
 
-/// One draw, step by step.
+/// One draw, step by step. Keys that it does not know are passed over when it is read, so a line of `sampler-chain trace --json`,
+/// which tells its row, is one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Trace {
@@ -86,8 +87,8 @@ pub struct Trace {
     pub prob: Option<f64>,
     /// The candidates before the first step.
     pub logits: Set,
-    /// Every step, those of nested chains one by one. A step of another kind that is made of steps is one. None where the
-    /// chain did not run, because of [`NonFinite::FiniteArgmax`](crate::NonFinite).
+    /// Every step, those of nested chains one by one. A step of another kind that is made of steps is one. Empty where
+    /// the chain did not run, because of [`NonFinite::FiniteArgmax`](crate::NonFinite).
     pub steps: Vec<Step>,
     /// The stories of the tokens that were to be followed, in their order, and of the drawn token.
     pub stories: Vec<Story>,

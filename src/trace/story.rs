@@ -27,7 +27,7 @@ pub struct Point {
     /// Its logit. In JSON `"inf"`, `"-inf"` and `"nan"` for what is no number there.
     #[serde(with = "mass::logit")]
     pub logit: f32,
-    /// 1 and how many candidates have a higher logit, so that equals share a rank.
+    /// 1 and how many candidates have a higher logit, so that equals share a rank. NaN is lower than every number.
     pub rank: usize,
     /// Its probability.
     pub prob: Option<f64>,
@@ -42,7 +42,8 @@ impl Story {
     pub(super) fn see(&mut self, cands: &[Cand], probs: Option<&[f64]>, at: Option<usize>) {
         let point = at.and_then(|at| {
             let logit = cands.get(at)?.logit;
-            let rank = 1 + cands.iter().filter(|cand| cand.logit > logit).count();
+            let is_higher = |cand: &&Cand| cand.logit > logit || (logit.is_nan() && !cand.logit.is_nan());
+            let rank = 1 + cands.iter().filter(is_higher).count();
             Some(Point { logit, rank, prob: probs.and_then(|probs| probs.get(at).copied()) })
         });
         if point.is_none() && self.removed_by.is_none() {

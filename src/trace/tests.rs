@@ -174,6 +174,8 @@ fn rows_that_are_no_distribution_have_no_shares() {
     let trace = like_llama_cpp.trace(&[1.0, f32::NAN, 2.0], &untimed()).unwrap();
     assert_eq!((trace.logits.entropy, trace.logits.top[0].prob, trace.steps[0].mass), (None, None, None));
     assert_eq!(trace.logits.top.iter().map(|cand| cand.id).collect::<Vec<_>>(), [2, 0, 1], "NaN is last");
+    let trace = like_llama_cpp.trace(&[1.0, f32::NAN, 2.0], &TraceOptions { follow: vec![1], ..untimed() }).unwrap();
+    assert_eq!(trace.story(1).unwrap().points[0].map(|point| point.rank), Some(3));
     let text = serde_json::to_string(&trace).unwrap();
     let back: Trace = serde_json::from_str(&text).unwrap();
     assert!(back.logits.top[2].logit.is_nan());
