@@ -217,6 +217,19 @@ impl Sampler {
     /// # Errors
     /// As [`sample`](Self::sample). A token to follow that is beyond the row is refused before anything moves.
     pub fn trace(&mut self, logits: &[f32], options: &TraceOptions) -> Result<Trace, SampleError> {
+        self.trace_seen(logits, options, |_| {})
+    }
+
+    /// The same, and shows every step as it is told: those of a draw that gives no token, too, of which there is no trace.
+    ///
+    /// # Errors
+    /// As [`trace`](Self::trace).
+    pub fn trace_seen(
+        &mut self,
+        logits: &[f32],
+        options: &TraceOptions,
+        mut seen: impl FnMut(&Step),
+    ) -> Result<Trace, SampleError> {
         let n_vocab = logits.len();
         if let Some(&token) = options.follow.iter().find(|&&token| token as usize >= n_vocab && n_vocab > 0) {
             return Err(SampleError::TokenBeyondVocab { token, n_vocab });
@@ -239,7 +252,9 @@ impl Sampler {
         let draw = self.run(
             logits,
             |_| Ok(()),
-            |chain, cands, ctx| chain.apply_each(cands, ctx, |place, step, cands| observer.see(place, step, cands)),
+            |chain, cands, ctx| {
+                chain.apply_each(cands, ctx, |place, step, cands| seen(observer.see(place, step, cands)));
+            },
         )?;
         let token = draw.token();
         let time = time::of_draw(&mut scout, logits, options.timed_draws);

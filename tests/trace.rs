@@ -113,10 +113,10 @@ fn whole_requests_over_smollm2() {
             let of = format!("{}: row {i}", case.name);
             // Looking is slow without optimisation: most rows are left to the release build.
             if cfg!(debug_assertions) && i % 4 > 0 {
-                [&mut traced, &mut drawn].map(|sampler| {
+                for sampler in [&mut traced, &mut drawn] {
                     assert_eq!(sampler.sample(row), Ok(token), "{of}");
                     sampler.accept(token).unwrap();
-                });
+                }
                 continue;
             }
             let trace = traced.trace(row, &untimed()).unwrap();

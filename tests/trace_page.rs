@@ -112,6 +112,7 @@ fn the_page_goes_from_row_to_row() {
         ("", script("slider.value = 3; slider.dispatchEvent(new Event('input'))"), 5, 3),
         ("", script("on.click()"), 3, 1),
         ("row=4", script("back.click()"), 3, 1),
+        ("row=5", script("document.querySelector('a[href=\"#step-2\"]').click()"), 5, 3),
         ("", script("document.querySelectorAll('#strip button')[5].click()"), 7, 5),
     ] {
         let Some(opened) = browser::run(&path, fragment, &act) else { return };

@@ -148,7 +148,10 @@ drawn, at 37.03%
 token 2837 ␠built
 ";
     assert!(story.starts_with(expected), "{story}");
-    assert!(story.ends_with("\ncould have been drawn, at 1.75%\n"), "{story}");
+    assert!(story.ends_with("\nleft at 1.75%, and not drawn\n"), "{story}");
+    let sigma = ["--top-n-sigma", "1", "--samplers", "top_n_sigma", "--seed", "1", "--rows", "0..1", "--why", "1124"];
+    let masked = printed(&[&SMOLLM2[..6], &sigma].concat());
+    assert!(masked.contains("masked by step 1 (top_n_sigma  n = 1.0) at rank "), "{masked}");
     let traces = traces(&smollm2(&["--rows", "0..1", "--why", "\"7\""]));
     assert_eq!(traces[0].1.stories[0].piece.as_ref().unwrap().to_string(), "7", "a number in quotes is a text");
 }
@@ -226,6 +229,11 @@ fn what_is_wrong_is_refused_with_a_reason() {
     assert_eq!(page, "error: no/such/page.html: there is no folder no/such\n");
     assert!(refused(&[&logits[..], &["--html", "x.html", "--json"]].concat()).contains("cannot be used with"));
     let dir = tempfile::tempdir().unwrap();
+    let masked = rows(dir.path(), &[1.0, 2.0], 1);
+    let request = r#"{"seed": 1, "logit_bias": [[0, false], [1, false]], "samplers": ["top_k"]}"#;
+    let masked = refused(&["--logits", &masked, "--request", request]);
+    let step = "; nothing can be drawn since step 1 (logit_bias)\n";
+    assert!(masked.starts_with("error: row 0: the ") && masked.ends_with(step), "{masked}");
     let broken = rows(dir.path(), &[1.0, f32::NAN, 2.0], 1);
     let broken = refused(&["--logits", &broken, "--seed", "1"]);
     assert_eq!(broken, "error: row 0: logit 1 is NaN: the model's output is broken, or the row is not one of logits\n");

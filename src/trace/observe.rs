@@ -31,8 +31,8 @@ impl Observer {
         observer
     }
 
-    /// Looks at what a step left.
-    pub fn see(&mut self, place: &[usize], step: &dyn SamplerStep, set: &mut CandSet<'_>) {
+    /// Looks at what a step left, and tells it.
+    pub fn see(&mut self, place: &[usize], step: &dyn SamplerStep, set: &mut CandSet<'_>) -> &Step {
         let next = self.now.next(set.as_slice());
         let before = &self.now;
         let after = next.as_ref().unwrap_or(before);
@@ -46,7 +46,7 @@ impl Observer {
             }
             _ => serde_json::Map::new(),
         };
-        self.steps.push(Step {
+        let told = Step {
             place: place.to_vec(),
             step: step.typetag_name().to_string(),
             params,
@@ -61,11 +61,14 @@ impl Observer {
             mass,
             out,
             ns: None,
-        });
+        };
         if let Some(next) = next {
             self.now = next;
         }
         self.tell_stories();
+        let index = self.steps.len();
+        self.steps.push(told);
+        &self.steps[index]
     }
 
     /// The probability of a token now.

@@ -211,4 +211,8 @@ impl SamplerStep for Nothing {
 fn a_chain_that_leaves_nothing_is_the_error_of_a_draw() {
     let mut sampler = sampler(Chain::new().with(Nothing {}).with(Dist::default()));
     assert_eq!(sampler.trace(&p4(), &TraceOptions::default()), Err(SampleError::NothingLeft));
+    let mut seen = Vec::new();
+    let error = sampler.trace_seen(&p4(), &untimed(), |step| seen.push((step.step.clone(), step.after.len)));
+    assert_eq!(error, Err(SampleError::NothingLeft));
+    assert_eq!(seen, [("test_nothing".to_string(), 0), ("dist".to_string(), 0)]);
 }

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use sampler_chain::{Trace, TraceOptions};
+use sampler_chain::trace::Step;
+use sampler_chain::{Sampler, Trace, TraceOptions};
 use serde::Serialize;
 
 use crate::input::{ChainArgs, RowArgs};
@@ -83,7 +84,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     let mut row = Vec::new();
     for i in input.rows.clone() {
         input.row(i, &mut row)?;
-        let trace = sampler.trace(&row, &options).map_err(|error| format!("row {i}: {error}"))?;
+        let trace = draw(&mut sampler, &row, &options).map_err(|error| format!("row {i}: {error}"))?;
         sampler.accept(trace.token)?;
         match &mut page {
             Some(page) => {
@@ -109,6 +110,18 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
         writeln!(out, "{}: {} kB", path.display(), html.len().div_ceil(1000))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Traces a row; of a draw that gives no token the step is named behind which nothing could be drawn.
+fn draw(sampler: &mut Sampler, row: &[f32], options: &TraceOptions) -> Result<Trace, String> {
+    let mut culprit = None;
+    let seen = |step: &Step| {
+        if culprit.is_none() && step.after.entropy.is_none() {
+            culprit = Some(format!("; nothing can be drawn since step {} ({})", step.place_text(), step.step));
+        }
+    };
+    let traced = sampler.trace_seen(row, options, seen);
+    traced.map_err(|error| format!("{error}{}", culprit.unwrap_or_default()))
 }
 
 /// The stories of the tokens that are followed, or the whole trace with `shown` candidates a step.

@@ -74,14 +74,25 @@ pub fn print(trace: &Trace, story: &Story, out: &mut impl Write) -> io::Result<(
 
 /// What became of it.
 fn end(trace: &Trace, story: &Story) -> String {
+    let by = |n: usize| match trace.steps.get(n) {
+        Some(step) => format!("by step {} ({}{})", step.place_text(), step.step, params(&step.params)),
+        None => String::new(),
+    };
+    let before = |n: usize| match story.points.get(n) {
+        Some(Some(last)) => format!("at rank {}, {}", last.rank, percent(last.prob)),
+        _ => String::new(),
+    };
     if let Some(n) = story.removed_by {
-        let (Some(step), Some(Some(last))) = (trace.steps.get(n), story.points.get(n)) else { return String::new() };
-        let step = format!("step {} ({}{})", step.place_text(), step.step, params(&step.params));
-        return format!("removed by {step} at rank {}, {}", last.rank, percent(last.prob));
+        return format!("removed {} {}", by(n), before(n));
     }
+    let is_masked = |point: &Option<Point>| point.is_some_and(|point| point.logit == f32::NEG_INFINITY);
     match story.points.last().copied().flatten() {
         _ if story.id == trace.token => format!("drawn, at {}", percent(trace.prob)),
-        Some(last) => format!("could have been drawn, at {}", percent(last.prob)),
+        Some(last) if last.logit == f32::NEG_INFINITY => match story.points.iter().position(is_masked) {
+            Some(0) | None => "its logit came as -infinity, so it cannot be drawn".to_string(),
+            Some(n) => format!("masked {} {}", by(n - 1), before(n - 1)),
+        },
+        Some(last) => format!("left at {}, and not drawn", percent(last.prob)),
         None => String::new(),
     }
 }
