@@ -90,7 +90,7 @@ logits
     2.50%          █▏                              2837  ␠built
 
 4 top_k  k = 40
-  49112 removed, 39 moved; gone: ␠harvested 0.13%, 'll 0.13%, ␠began 0.12%
+  49112 removed, 39 moved; gone: ␠harvested 0.13%  'll 0.13%  ␠began 0.12%
    46.26%   +3.20  █████████████████████▏           736  ␠would
 >  30.94%   +2.14  ██████████████▏                 6737  'd
     2.69%   +0.19  █▎                              2837  ␠built

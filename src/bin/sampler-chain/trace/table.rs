@@ -151,7 +151,7 @@ fn what_changed(step: &Step) -> String {
     let mut text = parts.join(", ");
     if !step.out.is_empty() {
         let gone: Vec<String> = step.out.iter().map(|cand| format!("{} {}", name(cand), percent(cand.prob))).collect();
-        text += &format!("; gone: {}", gone.join(", "));
+        text += &format!("; gone: {}", gone.join("  "));
     }
     text
 }
