@@ -8,13 +8,21 @@ use safetensors::{Dtype, SafeTensors};
 use sampler_steps::libstdcxx::Mt19937;
 use serde::{Deserialize, Serialize};
 
-/// A file of logits: a safetensors file with a tensor of F32, shape [rows, n_vocab].
+use crate::record::{Record, RecordError, is_record};
+
+/// A file of logits: a safetensors file with a tensor of F32, shape [rows, n_vocab], or a [`Record`], whose draws are the rows.
 #[derive(Debug)]
 pub struct LogitsFile {
-    map: Mmap,
-    start: usize,
+    source: Source,
     n_rows: usize,
     n_vocab: usize,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// The file, and where the tensor begins in it.
+    Tensor(Mmap, usize),
+    Record(Box<Record>),
 }
 
 /// A logits file that cannot be used. Every text names the file.
@@ -69,10 +77,14 @@ pub enum LogitsError {
         /// How many there are.
         n_rows: usize,
     },
+    /// It is a record that cannot be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
 }
 
 impl LogitsFile {
-    /// Opens a file. `tensor` may be left out where there is only one. The file must not get shorter while it is open.
+    /// Opens a file. `tensor` may be left out where there is only one; a record has none. The file must not get shorter while
+    /// it is open.
     ///
     /// # Errors
     /// A file that cannot be read, is cut, or has no such tensor of F32 with two dimensions.
@@ -80,6 +92,9 @@ impl LogitsFile {
         let io = |source| LogitsError::Io { path: path.into(), source };
         let file = File::open(path).map_err(io)?;
         let map = map_file(&file).map_err(io)?;
+        if is_record(&map) {
+            return Ok(Self::of_record(Record::of_map(path, map)?));
+        }
         let read = SafeTensors::deserialize(&map).map_err(|error| {
             let reason = format!("{error} ({} bytes)", map.len());
             LogitsError::NotSafetensors { path: path.into(), reason }
@@ -101,7 +116,21 @@ impl LogitsFile {
         if view.dtype() != Dtype::F32 || n_vocab == 0 {
             return Err(not_rows(path, name, view.dtype(), view.shape()));
         }
-        Ok(Self { map, start, n_rows, n_vocab })
+        Ok(Self { source: Source::Tensor(map, start), n_rows, n_vocab })
+    }
+
+    /// The rows of a record: one a draw.
+    pub fn of_record(record: Record) -> Self {
+        let (n_rows, n_vocab) = (record.n_draws(), record.n_vocab().unwrap_or(0));
+        Self { source: Source::Record(Box::new(record)), n_rows, n_vocab }
+    }
+
+    /// The record, where the file is one.
+    pub fn record(&self) -> Option<&Record> {
+        match &self.source {
+            Source::Record(record) => Some(record),
+            Source::Tensor(..) => None,
+        }
     }
 
     /// How many rows there are.
@@ -119,7 +148,11 @@ impl LogitsFile {
         if i >= self.n_rows {
             return None;
         }
-        let bytes = &self.map[self.start + i * self.n_vocab * 4..][..self.n_vocab * 4];
+        let (map, start) = match &self.source {
+            Source::Tensor(map, start) => (map, *start),
+            Source::Record(record) => return record.row(i, row),
+        };
+        let bytes = &map[start + i * self.n_vocab * 4..][..self.n_vocab * 4];
         row.clear();
         row.extend(bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)));
         Some(())

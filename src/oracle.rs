@@ -19,6 +19,7 @@ pub use case::{
     Case, CaseLogits, Encodings, Expect, ExpectVocab, FileRef, FileRows, FinalSet, Logit, Probs, StepSet,
     SyntheticRows, ValueRows, VocabRef,
 };
+pub(crate) use replay::same;
 use serde::Deserialize;
 
 use crate::document;

@@ -12,6 +12,7 @@ pub use constrained::Constraint;
 pub use engine::{EngineError, Snapshot};
 
 use sampler_steps::{Cand, CandBuf, CandSet, Chain, ChainError, Ctx, History, SamplerStep};
+use serde::{Deserialize, Serialize};
 
 use crate::error::SampleError;
 use crate::llama_server::{BuildError, llama_server_chain};
@@ -38,7 +39,8 @@ pub struct Sampler {
 
 /// What a sampler does with a row in which a logit is NaN or +infinity or all are -infinity, and with a chain that ends in
 /// NaN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NonFinite {
     /// A typed error, and no generator moves for a bad row.
     #[default]
@@ -100,6 +102,11 @@ impl Sampler {
     pub fn with_non_finite(mut self, policy: NonFinite) -> Self {
         self.non_finite = policy;
         self
+    }
+
+    /// How rows that are not finite are treated.
+    pub fn non_finite(&self) -> NonFinite {
+        self.non_finite
     }
 
     /// Draws a token from a row of logits, one a token of the vocabulary. Generators move; the history does not: see
@@ -210,11 +217,6 @@ impl Sampler {
     pub fn restart(&mut self, seed: u32) {
         self.ctx.set_seed(seed);
         self.reset();
-    }
-
-    /// What is done with rows that are not finite.
-    pub fn non_finite(&self) -> NonFinite {
-        self.non_finite
     }
 
     /// The seed of every generator: the one that was given, or the one that was drawn in its place.

@@ -180,7 +180,7 @@ pub(super) fn check_settings(expected: &Value, params: &Params) -> Result<(), Fa
 }
 
 /// Whether two values are the same, numbers by their f64 and the rest exactly.
-fn same(a: &Value, b: &Value) -> bool {
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64().map(f64::to_bits) == b.as_f64().map(f64::to_bits),
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),

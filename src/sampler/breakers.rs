@@ -25,7 +25,7 @@ impl Sampler {
     }
 
     /// What tells the breakers of every DRY step from others.
-    pub(super) fn breaker_digests(&self) -> Vec<u64> {
+    pub(crate) fn breaker_digests(&self) -> Vec<u64> {
         let mut digests = Vec::new();
         self.chain.visit(&mut |dry: &Dry| digests.push(dry.breakers_in_use().digest()));
         digests

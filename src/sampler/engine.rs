@@ -46,14 +46,14 @@ pub enum EngineError {
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
     version: u32,
-    seed: u32,
+    pub(crate) seed: u32,
     /// The chain's steps, to know that it is the same.
-    chain: serde_json::Value,
+    pub(crate) chain: serde_json::Value,
     /// What DRY's breakers became in the vocabulary, which the steps alone do not tell.
-    dry_breakers: Vec<u64>,
-    history: Vec<u32>,
-    n_prompt: usize,
-    pub(super) state: Vec<u64>,
+    pub(crate) dry_breakers: Vec<u64>,
+    pub(crate) history: Vec<u32>,
+    pub(crate) n_prompt: usize,
+    pub(crate) state: Vec<u64>,
 }
 
 impl Sampler {
@@ -207,7 +207,7 @@ impl Sampler {
         Ok(())
     }
 
-    fn chain_json(&self) -> serde_json::Value {
+    pub(crate) fn chain_json(&self) -> serde_json::Value {
         serde_json::to_value(&self.chain).unwrap_or_default()
     }
 
