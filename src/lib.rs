@@ -25,6 +25,7 @@
 
 mod chain_file;
 pub mod compare;
+pub mod diff;
 mod document;
 mod error;
 mod gguf;
@@ -43,6 +44,7 @@ pub mod trace;
 mod vocab_file;
 
 pub use chain_file::{ChainFile, Format, WriteError};
+pub use diff::Diff;
 pub use error::{FileError, FileProblem, Position, SampleError};
 pub use gguf::{GgufError, GgufFile, GgufVocab};
 pub use llama_server::{BuildError, StepName, llama_server_chain};
