@@ -104,6 +104,11 @@ fn parse_bias(text: &str) -> Result<(u32, f64), String> {
 }
 
 impl Flags {
+    /// Whether one of them was given.
+    pub fn is_given(&self) -> bool {
+        self.body().as_object().is_some_and(|body| !body.is_empty())
+    }
+
     /// Puts what was given over a base.
     pub fn over(&self, base: &Params) -> Result<(Params, Report), String> {
         let (mut params, report) =

@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sampler_chain::{
-    ChainFile, Ctx, FileError, Format, GgufFile, LogitsFile, Params, Report, Sampler, Vocab, VocabFile,
+    ChainFile, Ctx, DEFAULT_SEED, FileError, Format, GgufFile, LogitsFile, Params, Record, Report, Sampler, Vocab,
+    VocabFile,
 };
 
 use crate::flags::Flags;
+use crate::recorded_rows::RecordedRows;
 use crate::request;
 
 /// The rows and what belongs to them.
 #[derive(clap::Args)]
 pub struct RowArgs {
-    /// The logits: a safetensors file with an F32 tensor of shape [rows, vocabulary].
+    /// The logits: a safetensors file with an F32 tensor of shape [rows, vocabulary], or a record, whose draws are the rows
+    /// and which also tells the prompt, the chain and the seed, where none are given.
     #[arg(long, value_name = "FILE")]
     logits: PathBuf,
     /// The tensor's name; needed where the file has several and none is called logits.
@@ -53,22 +56,38 @@ pub struct Input {
     pub logits: LogitsFile,
     /// The rows that were asked for; at least one.
     pub rows: Range<usize>,
+    /// What was accepted before the first row: what was given, or what a record says.
     pub prompt: Vec<u32>,
     pub vocab: Option<Arc<dyn Vocab>>,
     model: Option<GgufFile>,
+    /// What was accepted after each row, where the rows are a record's.
+    recorded: Option<RecordedRows>,
+    is_prompt_given: bool,
 }
 
 impl RowArgs {
     /// Opens the files and checks that they belong together.
     pub fn open(&self) -> Result<Input, Box<dyn Error>> {
         let logits = LogitsFile::open(&self.logits, self.tensor.as_deref())?;
+        if let Some(cut) = logits.record().and_then(Record::cut) {
+            eprintln!("note: {}: its last frame is cut, and passed over ({} bytes)", self.logits.display(), cut.bytes);
+        }
         let (from, to) = self.rows.unwrap_or((0, logits.n_rows()));
+        if logits.n_rows() == 0 {
+            return Err(format!("{}: there is no row in it", self.logits.display()).into());
+        }
         if to > logits.n_rows() || from == to {
             return Err(format!("{}: rows {from}..{to} of {}", self.logits.display(), logits.n_rows()).into());
         }
         let model = self.gguf.as_deref().map(GgufFile::open).transpose()?;
         let vocab = self.vocab(model.as_ref(), logits.n_vocab())?;
-        Ok(Input { logits, rows: from..to, prompt: parse_prompt(self.prompt.as_deref())?, vocab, model })
+        let recorded = logits.record().map(RecordedRows::of);
+        let is_prompt_given = self.prompt.is_some();
+        let prompt = match logits.record().filter(|_| !is_prompt_given) {
+            Some(record) => record.history(from).tokens().to_vec(),
+            None => parse_prompt(self.prompt.as_deref())?,
+        };
+        Ok(Input { logits, rows: from..to, prompt, vocab, model, recorded, is_prompt_given })
     }
 
     /// The vocabulary of its own file, or of the model's.
@@ -90,11 +109,21 @@ impl RowArgs {
 impl ChainArgs {
     /// A sampler of the chain, which has seen the prompt.
     pub fn sampler(&self, input: &Input) -> Result<Sampler, Box<dyn Error>> {
-        let sampler = match &self.chain {
-            Some(path) => input.of_chain_file(path)?,
-            None => input.of_params(&self.flags, self.request.as_deref())?,
-        };
-        input.prompted(sampler)
+        input.prompted(self.unprompted(input)?)
+    }
+
+    /// A sampler of the chain, which has seen nothing yet.
+    pub fn unprompted(&self, input: &Input) -> Result<Sampler, Box<dyn Error>> {
+        match (&self.chain, input.logits.record()) {
+            (Some(path), _) => input.of_chain_file(path),
+            (None, Some(record)) if !self.is_given() => Ok(record.sampler(input.vocab.clone())?),
+            (None, _) => input.of_params(&self.flags, self.request.as_deref()),
+        }
+    }
+
+    /// Whether a chain, a request or a flag was given.
+    pub fn is_given(&self) -> bool {
+        self.chain.is_some() || self.request.is_some() || self.flags.is_given()
     }
 }
 
@@ -114,7 +143,9 @@ impl Input {
             Some(vocab) => Ctx::new(seed).with_vocab(vocab.clone()),
             None => Ctx::new(seed).with_n_vocab(self.logits.n_vocab()),
         };
-        Ok(file?.into_sampler(ctx).map_err(|error| format!("{}: {error}", path.display()))?)
+        let mut file = file?;
+        file.seed = file.seed.or(self.recorded_seed());
+        Ok(file.into_sampler(ctx).map_err(|error| format!("{}: {error}", path.display()))?)
     }
 
     /// The sampler that llama-server builds: defaults, the model's values, the flags, the request. What became of odd fields
@@ -130,9 +161,11 @@ impl Input {
         Ok(Sampler::new(params)?)
     }
 
-    /// llama-server's defaults with the model's values over them.
+    /// llama-server's defaults with a record's seed and the model's values over them.
     fn base(&self) -> Params {
-        let base = Params { vocab: self.vocab.clone(), n_vocab: Some(self.logits.n_vocab()), ..Params::default() };
+        let (vocab, n_vocab) = (self.vocab.clone(), Some(self.logits.n_vocab()));
+        let seed = self.recorded_seed().unwrap_or(DEFAULT_SEED);
+        let base = Params { vocab, n_vocab, seed, ..Params::default() };
         match &self.model {
             Some(model) => model.params(&base),
             None => base,
@@ -158,10 +191,53 @@ impl Input {
         Ok(Sampler::new(params).map_err(|error| format!("{name}: {error}"))?)
     }
 
-    /// The sampler after the prompt.
+    /// The seed of a record, for chains that have none.
+    fn recorded_seed(&self) -> Option<u32> {
+        self.logits.record().map(|record| record.seed_at(self.rows.start))
+    }
+
+    /// The sampler after the prompt; of a record, where it would be before the first row: it accepts and draws what comes
+    /// before, so that its generators and averages are as far on.
     pub fn prompted(&self, mut sampler: Sampler) -> Result<Sampler, Box<dyn Error>> {
-        sampler.accept_prompt_all(&self.prompt).map_err(|error| format!("--prompt: {error}"))?;
+        match self.followed() {
+            Some(record) => {
+                let lead = record.lead(&mut sampler, self.rows.start);
+                lead.map_err(|error| format!("{}: {error}", record.path().display()))?;
+            }
+            None => sampler.accept_prompt_all(&self.prompt).map_err(|error| format!("--prompt: {error}"))?,
+        }
         Ok(sampler)
+    }
+
+    /// The record whose history the rows have: not where a prompt was given.
+    pub fn followed(&self) -> Option<&Record> {
+        self.logits.record().filter(|_| !self.is_prompt_given)
+    }
+
+    /// Whether a prompt was given, and not found in a record.
+    pub fn is_prompt_given(&self) -> bool {
+        self.is_prompt_given
+    }
+
+    /// The tokens that were accepted after a row, where the rows are a record's.
+    pub fn accepted(&self, row: usize) -> Option<&[u32]> {
+        self.recorded.as_ref().map(|rows| rows.accepted(row))
+    }
+
+    /// Whether no more than [`accepted`](Self::accepted) happened after a row: nothing was taken back or changed.
+    pub fn only_accepted(&self, row: usize) -> bool {
+        self.recorded.as_ref().is_none_or(|rows| rows.only_accepted(row))
+    }
+
+    /// Accepts the drawn token of a row; of a record's row, does what the record did after it, so that the next row is one of
+    /// the sampler's history.
+    pub fn accept(&self, row: usize, drawn: u32, sampler: &mut Sampler) -> Result<(), Box<dyn Error>> {
+        match self.logits.record() {
+            Some(record) => {
+                record.follow(sampler, row).map_err(|error| format!("{}: {error}", record.path().display()).into())
+            }
+            None => Ok(sampler.accept(drawn)?),
+        }
     }
 }
 

@@ -2,9 +2,13 @@
 
 mod check;
 mod compare;
+mod diff;
 mod flags;
 mod input;
 mod merge;
+mod progress;
+mod record;
+mod recorded_rows;
 mod request;
 mod sample;
 mod steps;
@@ -36,6 +40,8 @@ enum Command {
     Merge(merge::Args),
     Steps(steps::Args),
     Trace(Box<trace::Args>),
+    Diff(diff::Args),
+    Record(Box<record::Args>),
     Verify(verify::Args),
 }
 
@@ -48,6 +54,8 @@ fn main() -> ExitCode {
         Command::Merge(args) => merge::run(&args, &mut out),
         Command::Steps(args) => steps::run(&args, &mut out),
         Command::Trace(args) => trace::run(&args, &mut out),
+        Command::Diff(args) => diff::run(&args, &mut out),
+        Command::Record(args) => record::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),
     };
     let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));

@@ -10,9 +10,10 @@ use crate::input::{ChainArgs, RowArgs};
 /// Draw one token from each row of a logits file.
 ///
 /// The chain is that of a file, or the one that llama-server builds: from the model's values, the flags, and a request, each
-/// over the one before. Each drawn token is accepted before the next row, so penalties and DRY see it. One line a row: the
-/// row, the token, its probability after the chain (- where no step computed it) and, with a vocabulary, its text; then the
-/// whole text.
+/// over the one before; for a record it is the record's, where none is given. Each drawn token is accepted before the next
+/// row, so penalties and DRY see it; of a record's rows, the tokens that were accepted then. One line a row: the row, the
+/// token, its probability after the chain (- where no step computed it) and, with a vocabulary, its text; then the whole
+/// text.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -35,7 +36,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     for i in input.rows.clone() {
         input.row(i, &mut row)?;
         let drawn = sampler.draw(&row).map_err(|error| format!("row {i}: {error}"))?.selected();
-        sampler.accept(drawn.id)?;
+        input.accept(i, drawn.id, &mut sampler)?;
         let piece = input.vocab.as_ref().map(|vocab| vocab.piece(drawn.id).to_vec());
         text.extend_from_slice(piece.as_deref().unwrap_or_default());
         print_row(args.json, i, drawn, piece.as_deref(), sampler.seed(), out)?;
@@ -46,7 +47,8 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_row(
+/// Prints what was drawn from a row.
+pub fn print_row(
     as_json: bool,
     row: usize,
     drawn: Cand,
