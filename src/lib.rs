@@ -74,4 +74,6 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../docs/constrained.md")]
     struct Constrained;
+    #[doc = include_str!("../docs/records.md")]
+    struct Records;
 }
