@@ -13,6 +13,7 @@ mod walk;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use sampling::{strtof, strtol};
 pub use vocab::GgufVocab;
 
 use crate::logits::map_file;

@@ -29,6 +29,7 @@ pub mod diff;
 mod document;
 mod error;
 mod gguf;
+pub mod import;
 mod llama_server;
 mod logits;
 mod names;

@@ -75,6 +75,11 @@ impl Params {
     }
 }
 
+/// Every field's first name, in llama-server's order.
+pub(crate) fn field_names() -> impl Iterator<Item = &'static str> {
+    FIELDS.iter().map(|field| field.names[0])
+}
+
 /// What a request is read from.
 struct Source<'a> {
     body: &'a Map<String, Value>,

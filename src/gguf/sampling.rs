@@ -59,7 +59,7 @@ fn run(text: &str, is: impl Fn(u8) -> bool) -> usize {
 }
 
 /// `int32_t(strtol(text, &end, 10))`: the number at the start, cut to 32 bits; none where there is none.
-fn strtol(text: &str) -> Option<i32> {
+pub fn strtol(text: &str) -> Option<i32> {
     let text = trim_start(text);
     let sign = run(text, |byte| byte == b'-' || byte == b'+').min(1);
     let digits = run(&text[sign..], |byte| byte.is_ascii_digit());
@@ -71,7 +71,7 @@ fn strtol(text: &str) -> Option<i32> {
 }
 
 /// `strtof(text, &end)`: the longest number at the start, decimal, hexadecimal, `inf` or `nan`; none where there is none.
-fn strtof(text: &str) -> Option<f32> {
+pub fn strtof(text: &str) -> Option<f32> {
     let text = trim_start(text);
     let sign = run(text, |byte| byte == b'-' || byte == b'+').min(1);
     let (sign, text) = text.split_at(sign);

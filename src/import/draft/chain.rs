@@ -1,0 +1,48 @@
+//! The chain of what was read.
+
+use std::any::Any;
+
+use sampler_steps::{Chain, Dry, Greedy, Penalties, SamplerStep, Window};
+
+use super::Draft;
+use crate::llama_server::{BuildError, llama_server_chain};
+use crate::params::Params;
+
+impl Draft<'_> {
+    /// llama-server's chain for llama.cpp's presets; of others', the steps that do something.
+    pub(super) fn chain(&self, params: &Params) -> Result<Chain, BuildError> {
+        let whole = llama_server_chain(params)?;
+        let mut chain = Chain::new();
+        for step in whole.steps() {
+            let penalises = ["logit_bias", "penalties", "dry"].contains(&step.typetag_name());
+            if self.greedy && !penalises || !self.as_llama_server && step.is_off() {
+                continue;
+            }
+            let as_any: &dyn Any = step.as_ref();
+            match as_any.downcast_ref::<Penalties>() {
+                Some(penalties) if self.counts_generated => {
+                    split(penalties).into_iter().for_each(|part| chain.push(Box::new(part)));
+                }
+                _ => chain.push(step.clone()),
+            }
+        }
+        if self.greedy {
+            chain.push(Box::new(Greedy::default()));
+        }
+        // Texts, which whoever runs the chain has the vocabulary for; without DRY there is nothing to look for.
+        chain.visit_mut(&mut |dry: &mut Dry| {
+            dry.breaker_tokens = None;
+            dry.breakers = (!dry.is_off()).then(|| params.dry_sequence_breakers.clone());
+        });
+        Ok(chain)
+    }
+}
+
+/// The penalty on the whole context, and those on what was drawn, as far as they are on.
+fn split(penalties: &Penalties) -> Vec<Penalties> {
+    let Penalties { last_n, repeat, freq, present, .. } = *penalties;
+    let last_n = last_n.min(i32::MAX as u32) as i32;
+    let of_all = Penalties::new(last_n, repeat, 0.0, 0.0);
+    let of_drawn = Penalties::new(i32::MAX, 1.0, freq, present).with_window(Window::Generated);
+    [of_all, of_drawn].into_iter().filter(|part| !part.is_off()).collect()
+}

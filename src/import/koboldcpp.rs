@@ -1,0 +1,130 @@
+//! KoboldCpp's settings, and SillyTavern's Kobold presets, which have the same meanings: JSON.
+
+use super::draft::{Draft, Names, Window};
+use super::report::Fate;
+use super::webui;
+use crate::document::{Node, NodeKind};
+
+const NAMES: Names = Names(&[
+    ("temp", "temperature"),
+    ("temperature", "temperature"),
+    ("dynatemp_range", "dynatemp_range"),
+    ("dynatemp_exponent", "dynatemp_exponent"),
+    ("top_k", "top_k"),
+    ("top_p", "top_p"),
+    ("min_p", "min_p"),
+    ("typical", "typical_p"),
+    ("nsigma", "top_n_sigma"),
+    ("xtc_probability", "xtc_probability"),
+    ("xtc_threshold", "xtc_threshold"),
+    ("rep_pen", "repeat_penalty"),
+    ("rep_pen_range", "repeat_last_n"),
+    ("presence_penalty", "presence_penalty"),
+    ("dry_multiplier", "dry_multiplier"),
+    ("dry_base", "dry_base"),
+    ("dry_allowed_length", "dry_allowed_length"),
+    ("dry_penalty_last_n", "dry_penalty_last_n"),
+    ("dry_sequence_breakers", "dry_sequence_breakers"),
+    ("mirostat", "mirostat"),
+    ("miro_type", "mirostat"),
+    ("mirostat_tau", "mirostat_tau"),
+    ("miro_tau", "mirostat_tau"),
+    ("mirostat_eta", "mirostat_eta"),
+    ("miro_eta", "mirostat_eta"),
+    ("adaptive_target", "adaptive_target"),
+    ("adaptive_decay", "adaptive_decay"),
+    ("sampler_order", "samplers"),
+    ("sampler_seed", "seed"),
+    ("seed", "seed"),
+]);
+
+/// What the numbers of `sampler_order` stand for: min-p has none and stands beside top-p; top-a (1) and tail-free sampling (3)
+/// have no counterpart.
+const NUMBERS: [&[&str]; 7] = [&["top_k"], &[], &["top_p", "min_p"], &[], &["typ_p"], &["temperature"], &["penalties"]];
+
+/// The order that KoboldCpp recommends, and takes where none is given.
+const ORDER: [i64; 7] = [6, 0, 1, 3, 4, 2, 5];
+
+/// Lite's range where the settings say none.
+const RANGE: i32 = 360;
+
+pub fn read(node: Node, draft: &mut Draft<'_>) {
+    draft.load(saved_settings(node));
+    for own in ["max_context_length", "max_length"] {
+        // Lite and SillyTavern have the context's size under one name or the other; genamt is the answer's length.
+        if draft.get("genamt").is_some() || own == "max_context_length" {
+            draft.own_n_ctx(own);
+        }
+    }
+    translate(draft, NAMES);
+}
+
+/// A saved story has its settings inside.
+fn saved_settings(mut node: Node) -> Node {
+    if let NodeKind::Table(entries) = &mut node.kind
+        && let Some(at) = entries.iter().position(|entry| entry.key == "savedsettings")
+    {
+        return entries.swap_remove(at).value;
+    }
+    node
+}
+
+/// The program's meanings, for its own names and for SillyTavern's.
+pub fn translate(draft: &mut Draft<'_>, names: Names) {
+    draft.copy_plain(names);
+    webui::dynamic(draft, names, None);
+    let range = names.of("repeat_last_n");
+    let penalises = draft.penalises();
+    draft.base.repeat_last_n = RANGE;
+    if draft.get(range).is_none() && penalises {
+        let why = "KoboldCpp Lite's default".to_string();
+        draft.note(range, Fate::Absent { value: RANGE.to_string(), why });
+    }
+    draft.window(range, "repeat_last_n", Window::AtLeastOne, penalises);
+    let dries = draft.dries();
+    let dry_range = names.of("dry_penalty_last_n");
+    if draft.get(dry_range).is_none() && dries {
+        let why = "llama.cpp's default; KoboldCpp's is not known here".to_string();
+        draft.note(dry_range, Fate::Absent { value: draft.base.dry_penalty_last_n.to_string(), why });
+    }
+    draft.window(dry_range, "dry_penalty_last_n", Window::AtLeastOne, dries);
+    draft.breakers(names.of("dry_sequence_breakers"));
+    order(draft, names.of("samplers"));
+}
+
+/// DRY first, XTC last, the numbered ones between; top-n-sigma has no number and stands before them.
+fn order(draft: &mut Draft<'_>, own: &str) {
+    let given = draft.order_numbers(own);
+    let mut numbers = given.clone().unwrap_or_else(|| ORDER.to_vec());
+    let mut known = [false; NUMBERS.len()];
+    for &n in &numbers {
+        match usize::try_from(n).ok().and_then(|n| known.get_mut(n)) {
+            Some(seen) if !*seen => *seen = true,
+            Some(_) => {
+                draft.problem(own, format!("{n} stands in it twice"));
+            }
+            None => {
+                draft.problem(own, format!("{n} is no sampler: 0 (top_k) to 6 (rep_pen) are"));
+            }
+        }
+    }
+    if let Some(missing) = known[..6].iter().position(|seen| !seen) {
+        draft.problem(own, format!("{missing} is missing: all of 0 to 5 stand in it, and 6 (rep_pen)"));
+    }
+    if !known[6] {
+        // Orders from before the penalty had a number.
+        numbers.insert(0, 6);
+        let why = "6 (rep_pen) comes first where it is not listed".to_string();
+        draft.note(own, Fate::Translated { from: draft.shown(own), to: format!("{numbers:?}"), why });
+    }
+    let mut steps = vec!["dry", "top_n_sigma"];
+    steps.extend(numbers.iter().filter_map(|&n| NUMBERS.get(n as usize)).copied().flatten());
+    steps.push("xtc");
+    if draft.so_far("adaptive_target", draft.base.adaptive_target) > 0.0 {
+        steps.push("adaptive_p");
+    }
+    match given {
+        Some(_) => draft.set_order(own, &steps),
+        None => draft.set_default_order(&steps),
+    }
+}

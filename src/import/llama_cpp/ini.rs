@@ -1,0 +1,187 @@
+//! INI files: `[*]`, over which a named section lies; `;` and `#` begin comments wherever they stand.
+
+use super::{Flag, Given, section_error, translate};
+use crate::document::{Entry, Node, NodeKind};
+use crate::import::ImportError;
+use crate::import::draft::{Draft, shortened};
+use crate::import::llama_cpp::others::other_flag;
+use crate::import::report::Fate;
+use crate::names::nearest;
+
+/// Options before any header belong to this section.
+const DEFAULT: &str = "default";
+
+struct Section {
+    name: String,
+    lines: Vec<Line>,
+}
+
+/// A key, its value, and a comment that begins right behind the value.
+struct Line {
+    key: String,
+    value: String,
+    at: usize,
+    cut: String,
+}
+
+/// Reads the section that is asked for, or the only one, over `[*]`.
+pub fn read_ini(text: &str, draft: &mut Draft<'_>) -> Result<(), ImportError> {
+    let mut sections = sections(text, draft);
+    let named: Vec<String> =
+        sections.iter().filter(|section| section.name != "*").map(|section| section.name.clone()).collect();
+    let wanted = draft.options.preset.clone();
+    let chosen = match (&wanted, named.as_slice()) {
+        (Some(wanted), _) => {
+            let same = |section: &&Section| canonical(&section.name) == canonical(wanted);
+            match sections.iter().find(same) {
+                Some(section) => section.name.clone(),
+                None => {
+                    let nearest = nearest(wanted, named.iter().map(String::as_str)).map(String::from);
+                    let what = format!("there is no section [{}]", shortened(wanted));
+                    return Err(section_error(draft, what, named, nearest));
+                }
+            }
+        }
+        (None, []) => "*".to_string(),
+        (None, [only]) => only.clone(),
+        (None, _) => return Err(section_error(draft, "it has several sections".into(), named, None)),
+    };
+    // The global section lies below.
+    sections.retain(|section| section.name == "*" || section.name == chosen);
+    sections.sort_by_key(|section| section.name != "*");
+    let lines: Vec<Line> = sections.into_iter().flat_map(|section| section.lines).collect();
+    let mut given: Vec<Given> = Vec::new();
+    let mut others: Vec<Entry> = Vec::new();
+    for Line { key, value, at, cut } in lines {
+        if !cut.is_empty() && key == "samplers" {
+            let why = "; begins a comment in an INI file; sampler-seq takes letters instead".to_string();
+            draft.note(&key, Fate::Dropped { part: shortened(&cut), why });
+        }
+        if let Some(flag) = Flag::of_key(&key) {
+            // A later line takes an earlier one's place, also under another name.
+            given.retain(|one| !std::ptr::eq(one.flag, flag));
+            given.push(Given { flag, name: key, text: switched(flag, value), at });
+            continue;
+        }
+        if others.iter().any(|entry| entry.key == key) {
+            continue;
+        }
+        let is_other = ["--", "-"].iter().any(|dashes| other_flag(&format!("{dashes}{key}")).is_some())
+            || key.starts_with("LLAMA_ARG_")
+            || ["load-on-startup", "stop-timeout"].contains(&key.as_str());
+        let fate = if is_other {
+            Fate::Elsewhere { why: "how llama.cpp runs".into() }
+        } else {
+            let names = super::llama_cpp_flags().iter().flat_map(|flag| flag.names.iter());
+            let nearest = nearest(&key, names.map(|name| name.trim_start_matches('-'))).map(String::from);
+            Fate::Unknown { nearest }
+        };
+        draft.note(&key, fate);
+        let value = Node { at, kind: NodeKind::Scalar(value.into()) };
+        others.push(Entry { key, at, value });
+    }
+    translate(&given, others, draft);
+    Ok(())
+}
+
+/// A switch's value: llama.cpp takes `on`, `enabled`, `true` and `1`.
+fn switched(flag: &Flag, value: String) -> String {
+    if !flag.is_switch() {
+        return value;
+    }
+    ["on", "enabled", "true", "1"].contains(&value.as_str()).to_string()
+}
+
+/// A section's name with its tag (behind the last `:`) as llama.cpp compares it: its last part, in capitals.
+fn canonical(name: &str) -> String {
+    match name.rsplit_once(':') {
+        Some((model, tag)) => {
+            let last = tag.rsplit(['-', '.']).next().unwrap_or(tag);
+            format!("{model}:{}", last.to_ascii_uppercase())
+        }
+        None => name.to_string(),
+    }
+}
+
+/// The sections in the file's order. One that comes again takes the place of the first.
+fn sections(text: &str, draft: &mut Draft<'_>) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut current = Section { name: DEFAULT.to_string(), lines: Vec::new() };
+    let mut close = |section: Section| {
+        if section.name == DEFAULT && section.lines.is_empty() {
+            return;
+        }
+        sections.retain(|earlier| earlier.name != section.name);
+        sections.push(section);
+    };
+    let mut at = 0;
+    for line in text.split_inclusive(['\n', '\r']) {
+        let start = at;
+        at += line.len();
+        let content = line.trim();
+        let begin = start + line.find(content).unwrap_or(0);
+        if content.is_empty() || content.starts_with([';', '#']) {
+            continue;
+        }
+        if let Some(rest) = content.strip_prefix('[') {
+            let header = rest.split_once(']').filter(|(_, behind)| {
+                let behind = behind.trim_start();
+                behind.is_empty() || behind.starts_with([';', '#'])
+            });
+            match header.map(|(name, _)| name.trim()).filter(|name| !name.is_empty()) {
+                Some(name) => close(std::mem::replace(&mut current, Section { name: name.into(), lines: Vec::new() })),
+                None => {
+                    draft.problem_at(begin, "a section is [name]");
+                }
+            }
+            continue;
+        }
+        match key_and_value(content) {
+            // Reserved: llama.cpp passes over it.
+            Some(("version", ..)) => {}
+            Some((key, value, cut)) => current.lines.push(Line { key: key.into(), value, at: begin, cut }),
+            None => {
+                draft.problem_at(begin, "this is no section, no key = value and no comment");
+            }
+        }
+    }
+    close(current);
+    sections
+}
+
+/// `key = value`, and what a comment without space before it cuts off.
+fn key_and_value(content: &str) -> Option<(&str, String, String)> {
+    let (key, rest) = content.split_once('=')?;
+    let key = key.trim_end();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    if !key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || !key.chars().all(is_name) {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let end = rest.find([';', '#']).unwrap_or(rest.len());
+    let (value, comment) = rest.split_at(end);
+    let is_cut = !value.is_empty() && !value.ends_with(char::is_whitespace);
+    let cut = if is_cut { comment.to_string() } else { String::new() };
+    Some((key, value.trim_end().to_string(), cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_begin_anywhere() {
+        let read = key_and_value;
+        assert_eq!(read("top-k = 20 ; few"), Some(("top-k", "20".into(), String::new())));
+        assert_eq!(read("samplers=top_k;temp"), Some(("samplers", "top_k".into(), ";temp".into())));
+        assert_eq!(read("a.b-c_d =# x"), Some(("a.b-c_d", String::new(), String::new())));
+        assert_eq!(read("1a = 2"), None);
+        assert_eq!(read("no value"), None);
+    }
+
+    #[test]
+    fn tags_are_compared_by_their_last_part() {
+        assert_eq!(canonical("org/model:UD-q4_k_xl"), "org/model:Q4_K_XL");
+        assert_eq!(canonical("model"), "model");
+    }
+}

@@ -1,0 +1,91 @@
+//! What other programs' samplers do and no step of this crate: one table. A field that gets a step leaves it, and is given
+//! llama-server's name, or a name of its own, in the rooms of the programs that have it.
+
+/// Fields without counterpart.
+pub struct Lost {
+    /// Its names in all programs, the first one the most usual.
+    pub names: &'static [&'static str],
+    /// The numbers that switch it off; `false` is 0, `true` is 1. What is empty is off, too.
+    pub neutral: &'static [f64],
+    /// The field without which it does nothing.
+    pub serves: Option<&'static str>,
+    /// Why nothing here does the same.
+    pub why: &'static str,
+}
+
+const fn lost(names: &'static [&'static str], neutral: &'static [f64], why: &'static str) -> Lost {
+    Lost { names, neutral, serves: None, why }
+}
+
+/// A field that does nothing where another is off.
+const fn serving(
+    served: &'static str,
+    names: &'static [&'static str],
+    neutral: &'static [f64],
+    why: &'static str,
+) -> Lost {
+    Lost { names, neutral, serves: Some(served), why }
+}
+
+const TRUNCATION: &str = "no step here truncates so";
+const QUADRATIC: &str = "no step here does quadratic sampling";
+const WINDOW: &str = "penalties here weigh every token of their window alike";
+const GUIDANCE: &str = "classifier-free guidance needs a second run of the model";
+const GRAMMAR: &str = "a grammar of yours does it, through Sampler::sample_constrained";
+const BEAMS: &str = "a chain draws one token after another";
+const ENDS: &str = "which tokens end a text is the model's: a step logit_bias with their ids at -inf does it";
+const TEXTS: &str = "a text must be made tokens: a step logit_bias takes their ids";
+
+pub const LOST: &[Lost] = &[
+    lost(&["top_a"], &[0.0], TRUNCATION),
+    lost(&["tfs", "tfs_z"], &[1.0], "llama.cpp has dropped tail-free sampling, and no step here does it"),
+    lost(&["epsilon_cutoff"], &[0.0], TRUNCATION),
+    lost(&["eta_cutoff"], &[0.0], TRUNCATION),
+    lost(&["top_h"], &[0.0], TRUNCATION),
+    lost(&["smoothing_factor"], &[0.0], QUADRATIC),
+    serving("smoothing_factor", &["smoothing_curve"], &[1.0], QUADRATIC),
+    lost(&["skew"], &[0.0], "no step here skews the draw"),
+    serving("repeat_penalty", &["rep_pen_slope"], &[0.0, 1.0], WINDOW),
+    serving("repeat_penalty", &["rep_pen_decay", "repetition_decay"], &[0.0], WINDOW),
+    lost(&["no_repeat_ngram_size"], &[0.0], "no step here forbids repeated n-grams; dry makes them less likely"),
+    lost(
+        &["encoder_rep_pen", "encoder_repetition_penalty", "encoder_no_repeat_ngram_size"],
+        &[0.0, 1.0],
+        "penalties here do not tell the prompt's tokens from others so",
+    ),
+    lost(&["penalty_alpha"], &[0.0], "contrastive search needs the model's hidden states"),
+    lost(&["guidance_scale", "cfg_scale"], &[0.0, 1.0], GUIDANCE),
+    serving("guidance_scale", &["negative_prompt"], &[], GUIDANCE),
+    lost(
+        &["grammar", "grammar_string", "grammar_file", "json_schema", "json_schema_file", "regex_pattern"],
+        &[],
+        GRAMMAR,
+    ),
+    lost(&["num_beams", "num_beam_groups"], &[0.0, 1.0], BEAMS),
+    serving("num_beams", &["length_penalty", "early_stopping", "diversity_penalty"], &[], BEAMS),
+    lost(&["ban_eos_token", "ban_eos", "ignore_eos", "bypass_eos"], &[0.0], ENDS),
+    lost(&["min_length", "min_new_tokens", "min_tokens"], &[0.0], "a ban that ends with a length is no step"),
+    lost(&["banned_tokens", "banned_strings"], &[], TEXTS),
+    lost(
+        &["bad_words_ids", "force_words_ids", "sequence_bias", "constraints"],
+        &[],
+        "a step logit_bias knows single tokens alone",
+    ),
+    lost(
+        &["begin_suppress_tokens", "forced_bos_token_id", "forced_eos_token_id"],
+        &[],
+        "no step here looks at the place in the text",
+    ),
+    lost(&["exponential_decay_length_penalty", "watermarking_config"], &[], "no step here does it"),
+    lost(
+        &["renormalize_logits", "remove_invalid_values"],
+        &[0.0],
+        "a draw normalises its row, and refuses what is no number",
+    ),
+    lost(&["penalize_newline", "penalize_nl"], &[1.0], "llama.cpp's penalties no longer spare the newline"),
+    lost(
+        &["allowed_tokens", "allowed_token_ids"],
+        &[],
+        "all other tokens must be banned, which needs the vocabulary's size",
+    ),
+];

@@ -1,0 +1,132 @@
+//! tabbyAPI's sampler overrides: YAML, a table of `override` and `force` a field, with ExLlama's meanings.
+
+use super::draft::{Draft, Names, Window};
+use super::report::Fate;
+use crate::document::{Entry, Node, NodeKind};
+
+const NAMES: Names = Names(&[
+    ("temperature", "temperature"),
+    ("min_temp", "dynatemp_low"),
+    ("max_temp", "dynatemp_high"),
+    ("temp_exponent", "dynatemp_exponent"),
+    ("top_k", "top_k"),
+    ("top_p", "top_p"),
+    ("min_p", "min_p"),
+    ("typical", "typical_p"),
+    ("xtc_probability", "xtc_probability"),
+    ("xtc_threshold", "xtc_threshold"),
+    ("repetition_penalty", "repeat_penalty"),
+    ("penalty_range", "repeat_last_n"),
+    ("frequency_penalty", "frequency_penalty"),
+    ("presence_penalty", "presence_penalty"),
+    ("dry_multiplier", "dry_multiplier"),
+    ("dry_base", "dry_base"),
+    ("dry_allowed_length", "dry_allowed_length"),
+    ("dry_range", "dry_penalty_last_n"),
+    ("dry_sequence_breakers", "dry_sequence_breakers"),
+    ("mirostat_mode", "mirostat"),
+    ("mirostat_tau", "mirostat_tau"),
+    ("mirostat_eta", "mirostat_eta"),
+    ("adaptive_target", "adaptive_target"),
+    ("adaptive_decay", "adaptive_decay"),
+    ("temperature_last", "temperature_last"),
+    ("logit_bias", "logit_bias"),
+    ("seed", "seed"),
+]);
+
+/// ExLlama's order; the temperature comes behind the penalties, or last.
+const ORDER: [&str; 8] = ["penalties", "dry", "temperature", "top_k", "top_p", "min_p", "typ_p", "xtc"];
+
+pub fn read(node: Node, draft: &mut Draft<'_>) {
+    if !matches!(node.kind, NodeKind::Table(_)) {
+        return draft.load(node);
+    }
+    let entries = overrides(node, draft);
+    draft.load_entries(entries);
+    draft.own_n_ctx("max_seq_len");
+    draft.copy_plain(NAMES);
+    ends(draft);
+    let (penalises, dries) = (draft.penalises(), draft.dries());
+    for (own, field, is_used) in
+        [("penalty_range", "repeat_last_n", penalises), ("dry_range", "dry_penalty_last_n", dries)]
+    {
+        if draft.get(own).is_none()
+            && is_used
+            && let Some(n_ctx) = draft.whole_context(own, "absent".into(), "without it, it is", |n| n.to_string())
+        {
+            draft.set(field, own, n_ctx);
+        }
+        // DRY's range of 0 is the whole context, the penalties' is off.
+        let window = if own == "dry_range" { Window::ZeroIsWhole } else { Window::ZeroIsOff };
+        draft.window(own, field, window, is_used);
+    }
+    draft.breakers("dry_sequence_breakers");
+    biases(draft);
+    order(draft);
+}
+
+/// The fields with their overrides for values. What is none is a problem.
+fn overrides(node: Node, draft: &mut Draft<'_>) -> Vec<Entry> {
+    let mut read = Vec::new();
+    let NodeKind::Table(entries) = node.kind else { return read };
+    for entry in entries {
+        let at = entry.value.at;
+        let value = match entry.value.kind {
+            NodeKind::Table(fields) => {
+                fields.into_iter().find(|field| field.key == "override").map(|field| field.value)
+            }
+            _ => None,
+        };
+        match value {
+            Some(value) => read.push(Entry { key: entry.key, at: entry.at, value }),
+            None => {
+                draft.problem_at(at, "a table with override is wanted").field =
+                    Some(super::draft::shortened(&entry.key));
+            }
+        }
+    }
+    read
+}
+
+/// The temperature is dynamic where the two ends differ.
+fn ends(draft: &mut Draft<'_>) {
+    let (low, high) = (draft.number("min_temp"), draft.number("max_temp"));
+    match (low, high) {
+        (Some(from), Some(to)) if to > from => {
+            draft.dynatemp(["min_temp", "max_temp"], None, "max_temp", "temperature");
+        }
+        (None, None) => {}
+        _ => {
+            for own in ["min_temp", "max_temp"] {
+                if draft.get(own).is_some() {
+                    let why = "the temperature is dynamic only where max_temp is above min_temp".to_string();
+                    draft.note(own, Fate::NoEffect { why });
+                }
+            }
+        }
+    }
+}
+
+/// A table of token ids and biases.
+fn biases(draft: &mut Draft<'_>) {
+    if let Some(node) = draft.get("logit_bias") {
+        let biases = node.to_json();
+        draft.set("logit_bias", "logit_bias", biases);
+    }
+}
+
+fn order(draft: &mut Draft<'_>) {
+    let mut steps = ORDER.to_vec();
+    if draft.flag("temperature_last") == Some(true) {
+        steps.retain(|step| *step != "temperature");
+        steps.push("temperature");
+        let (from, to) = ("true".into(), "temperature behind all other steps".into());
+        draft.note("temperature_last", Fate::Translated { from, to, why: "ExLlama's order".into() });
+    } else if draft.get("temperature_last").is_some() {
+        draft.note("temperature_last", Fate::Off { value: "false".into() });
+    }
+    if draft.so_far("adaptive_target", draft.base.adaptive_target) > 0.0 {
+        steps.push("adaptive_p");
+    }
+    draft.set_default_order(&steps);
+}
