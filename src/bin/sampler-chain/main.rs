@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod diff;
 mod flags;
+mod import;
 mod input;
 mod merge;
 mod progress;
@@ -42,6 +43,7 @@ enum Command {
     Trace(Box<trace::Args>),
     Diff(diff::Args),
     Record(Box<record::Args>),
+    Import(import::Args),
     Verify(verify::Args),
 }
 
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Trace(args) => trace::run(&args, &mut out),
         Command::Diff(args) => diff::run(&args, &mut out),
         Command::Record(args) => record::run(&args, &mut out),
+        Command::Import(args) => import::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),
     };
     let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));
