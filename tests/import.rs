@@ -7,6 +7,8 @@
 mod errors;
 #[path = "import/fixtures.rs"]
 mod fixtures;
+#[path = "import/oracle.rs"]
+mod oracle;
 #[path = "import/robust.rs"]
 mod robust;
 #[path = "import/same.rs"]

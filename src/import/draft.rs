@@ -102,7 +102,9 @@ impl<'t> Draft<'t> {
     /// Sets a field of the request from one of the preset.
     pub fn set(&mut self, field: &'static str, from: &str, value: impl Into<Value>) {
         self.body.insert(field.to_string(), value.into());
-        self.origins.insert(field, from.to_string());
+        if let Some(earlier) = self.origins.insert(field, from.to_string()).filter(|earlier| earlier != from) {
+            self.note(&earlier, Fate::NoEffect { why: format!("{from} is given, too, and counts") });
+        }
     }
 
     /// What the request has so far for a field; without it, what the base has.

@@ -9,6 +9,7 @@ use crate::params::Params;
 use crate::request::field_names;
 
 pub fn read(node: Node, draft: &mut Draft<'_>) {
+    let is_props = node.get("default_generation_settings").is_some();
     let (settings, n_ctx) = settings(node);
     draft.load(settings);
     draft.as_llama_server = true;
@@ -26,8 +27,16 @@ pub fn read(node: Node, draft: &mut Draft<'_>) {
     draft.window("dry_penalty_last_n", "dry_penalty_last_n", Window::ZeroIsOff, dries);
     draft.breakers("dry_sequence_breakers");
     if draft.get("dry_sequence_breakers").is_none() && dries {
-        let why = "llama.cpp's default; llama-server does not report them".to_string();
+        let why = "llama.cpp's default; /props does not report them".to_string();
         draft.note("dry_sequence_breakers", Fate::Absent { value: r#"["\n",":","\"","*"]"#.into(), why });
+    }
+    let has_biases = draft.get("logit_bias").is_some();
+    if is_props && !has_biases {
+        let why = "/props does not report biases".to_string();
+        draft.note("logit_bias", Fate::Absent { value: "[]".into(), why });
+    }
+    if has_biases && draft.flag("ignore_eos") == Some(true) {
+        draft.note("ignore_eos", Fate::NoEffect { why: "its bans are among logit_bias".into() });
     }
 }
 

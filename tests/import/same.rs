@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::fixtures::{root, vocab};
 
 /// A chain as JSON. Breakers that nothing looks for are left out: the two ways to say nothing are the same.
-fn shown(chain: Chain) -> Value {
+pub fn shown(chain: Chain) -> Value {
     let text = ChainFile { seed: None, chain }.to_text(Format::Json).unwrap();
     let mut value: Value = serde_json::from_str(&text).unwrap();
     for step in value["steps"].as_array_mut().unwrap() {
@@ -22,7 +22,7 @@ fn shown(chain: Chain) -> Value {
 }
 
 /// What llama-server builds of a body, over its defaults.
-fn built(body: &Value) -> (Value, u32) {
+pub fn built(body: &Value) -> (Value, u32) {
     let base = Params { vocab: Some(vocab()), ..Params::default() };
     let params = Params::from_request(body, &base, None).unwrap().0;
     (shown(llama_server_chain(&params).unwrap()), params.seed)

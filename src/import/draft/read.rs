@@ -256,6 +256,7 @@ impl Draft<'_> {
         }
         if self.get(temperature).is_some() {
             self.note(temperature, Fate::NoEffect { why: format!("{low} and {high} take its place") });
+            self.origins.remove("temperature");
         }
         self.set("temperature", low, middle);
         self.set("dynatemp_range", high, range);

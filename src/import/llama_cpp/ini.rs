@@ -1,6 +1,8 @@
 //! INI files: `[*]`, over which a named section lies; `;` and `#` begin comments wherever they stand.
 
-use super::{Flag, Given, section_error, translate};
+use std::collections::BTreeMap;
+
+use super::{Flag, FlagKind, Given, section_error, translate};
 use crate::document::{Entry, Node, NodeKind};
 use crate::import::ImportError;
 use crate::import::draft::{Draft, shortened};
@@ -46,42 +48,65 @@ pub fn read_ini(text: &str, draft: &mut Draft<'_>) -> Result<(), ImportError> {
         (None, [only]) => only.clone(),
         (None, _) => return Err(section_error(draft, "it has several sections".into(), named, None)),
     };
-    // The global section lies below.
+    // The global section lies below. llama.cpp sorts the keys of a section: of two names of an option the later one counts.
     sections.retain(|section| section.name == "*" || section.name == chosen);
     sections.sort_by_key(|section| section.name != "*");
-    let lines: Vec<Line> = sections.into_iter().flat_map(|section| section.lines).collect();
     let mut given: Vec<Given> = Vec::new();
     let mut others: Vec<Entry> = Vec::new();
-    for Line { key, value, at, cut } in lines {
-        if !cut.is_empty() && key == "samplers" {
-            let why = "; begins a comment in an INI file; sampler-seq takes letters instead".to_string();
-            draft.note(&key, Fate::Dropped { part: shortened(&cut), why });
+    for Section { name, lines } in sections {
+        let mut by_key: BTreeMap<String, Line> = BTreeMap::new();
+        for line in lines {
+            if let Some(earlier) = by_key.insert(line.key.clone(), line) {
+                let why = "it is given again, and the last counts".to_string();
+                draft.note(&earlier.key, Fate::Dropped { part: shortened(&earlier.value), why });
+            }
         }
-        if let Some(flag) = Flag::of_key(&key) {
-            // A later line takes an earlier one's place, also under another name.
-            given.retain(|one| !std::ptr::eq(one.flag, flag));
-            given.push(Given { flag, name: key, text: switched(flag, value), at });
-            continue;
-        }
-        if others.iter().any(|entry| entry.key == key) {
-            continue;
-        }
-        let is_other = ["--", "-"].iter().any(|dashes| other_flag(&format!("{dashes}{key}")).is_some())
-            || key.starts_with("LLAMA_ARG_")
-            || ["load-on-startup", "stop-timeout"].contains(&key.as_str());
-        let fate = if is_other {
-            Fate::Elsewhere { why: "how llama.cpp runs".into() }
-        } else {
-            let names = super::llama_cpp_flags().iter().flat_map(|flag| flag.names.iter());
-            let nearest = nearest(&key, names.map(|name| name.trim_start_matches('-'))).map(String::from);
-            Fate::Unknown { nearest }
-        };
-        draft.note(&key, fate);
-        let value = Node { at, kind: NodeKind::Scalar(value.into()) };
-        others.push(Entry { key, at, value });
+        by_key.into_values().for_each(|line| put(line, &name, &mut given, &mut others, draft));
     }
+    // llama.cpp has its options in the order of their names.
+    given.sort_by_key(|one| one.flag.kind == FlagKind::Names);
     translate(&given, others, draft);
     Ok(())
+}
+
+/// Takes a line of a section over what was given before.
+fn put(line: Line, section: &str, given: &mut Vec<Given>, others: &mut Vec<Entry>, draft: &mut Draft<'_>) {
+    let Line { key, value, at, cut } = line;
+    if !cut.is_empty() && key == "samplers" {
+        let why = "; begins a comment in an INI file; sampler-seq takes letters instead".to_string();
+        draft.note(&key, Fate::Dropped { part: shortened(&cut), why });
+    }
+    if let Some(flag) = Flag::of_key(&key) {
+        if let Some(earlier) = given.iter().position(|one| std::ptr::eq(one.flag, flag)) {
+            let earlier = given.remove(earlier);
+            if earlier.name == key {
+                let (part, why) = (shortened(&earlier.text), format!("[{section}] lies over it"));
+                draft.note(&key, Fate::Dropped { part, why });
+            } else {
+                draft.note(&earlier.name, Fate::NoEffect { why: format!("{key} is given, too, and counts") });
+                let value = Node { at: earlier.at, kind: NodeKind::Scalar(earlier.text.into()) };
+                others.push(Entry { key: earlier.name, at: earlier.at, value });
+            }
+        }
+        given.push(Given { flag, name: key, text: switched(flag, value), at });
+        return;
+    }
+    if others.iter().any(|entry| entry.key == key) {
+        return;
+    }
+    let is_other = ["--", "-"].iter().any(|dashes| other_flag(&format!("{dashes}{key}")).is_some())
+        || key.starts_with("LLAMA_ARG_")
+        || ["load-on-startup", "stop-timeout"].contains(&key.as_str());
+    let fate = if is_other {
+        Fate::Elsewhere { why: "how llama.cpp runs".into() }
+    } else {
+        let names = super::llama_cpp_flags().iter().flat_map(|flag| flag.names.iter());
+        let nearest = nearest(&key, names.map(|name| name.trim_start_matches('-'))).map(String::from);
+        Fate::Unknown { nearest }
+    };
+    draft.note(&key, fate);
+    let value = Node { at, kind: NodeKind::Scalar(value.into()) };
+    others.push(Entry { key, at, value });
 }
 
 /// A switch's value: llama.cpp takes `on`, `enabled`, `true` and `1`.
