@@ -172,3 +172,51 @@ impl Flags {
         Value::Object(body)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::{Args, Command, FromArgMatches};
+    use sampler_chain::import::{Flag, FlagKind, llama_cpp_flags};
+
+    use super::*;
+
+    /// These flags and those of presets and command lines (`sampler_chain::import`) are two tables of the same: each name,
+    /// and the field that each sets.
+    #[test]
+    fn the_flags_are_those_that_import_reads() {
+        let command = Flags::augment_args(Command::new("flags"));
+        let is_here = |flag: &&Flag| {
+            flag.kind != FlagKind::Context && (flag.kind != FlagKind::Lost || flag.field == "ignore_eos")
+        };
+        let wanted = llama_cpp_flags().iter().filter(is_here);
+        let mut n_flags = 0;
+        for flag in wanted {
+            let long = flag.names[0].trim_start_matches("--");
+            let arg = command.get_arguments().find(|arg| arg.get_long() == Some(long));
+            let arg = arg.unwrap_or_else(|| panic!("--{long} is no flag here"));
+            let mut names: BTreeSet<String> =
+                arg.get_all_aliases().unwrap_or_default().iter().map(|alias| format!("--{alias}")).collect();
+            names.insert(format!("--{long}"));
+            names.extend(arg.get_short().map(|short| format!("-{short}")));
+            assert_eq!(names, flag.names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>());
+            for name in names {
+                let value = match flag.kind {
+                    FlagKind::Bias => "5+1",
+                    FlagKind::Names => "top_k",
+                    FlagKind::Letters => "k",
+                    _ => "1",
+                };
+                let words = ["flags", &name, value];
+                let words = &words[..if flag.kind == FlagKind::Lost { 2 } else { 3 }];
+                let matches = command.clone().try_get_matches_from(words).unwrap();
+                let body = Flags::from_arg_matches(&matches).unwrap().body();
+                assert_eq!(body.as_object().unwrap().keys().collect::<Vec<_>>(), [flag.field], "{name}");
+            }
+            n_flags += 1;
+        }
+        let n_here = command.get_arguments().filter(|arg| arg.get_long().is_some()).count();
+        assert_eq!(n_flags, n_here, "a flag is missing in src/import/llama_cpp/flags.rs");
+    }
+}
