@@ -77,4 +77,6 @@ mod pages {
     struct Constrained;
     #[doc = include_str!("../docs/records.md")]
     struct Records;
+    #[doc = include_str!("../docs/importing.md")]
+    struct Importing;
 }

@@ -23,6 +23,9 @@ use crate::request::RequestError;
 
 pub use read::{Names, Window, texts_of};
 
+/// So many problems are told; a file with more is most likely of another kind.
+const MAX_PROBLEMS: usize = 100;
+
 pub struct Draft<'t> {
     pub text: &'t str,
     pub path: &'t Path,
@@ -44,6 +47,8 @@ pub struct Draft<'t> {
     known: Vec<&'static str>,
     notes: Vec<Note>,
     problems: Vec<FileProblem>,
+    /// Takes the problems that are too many to tell.
+    more: FileProblem,
     questions: Vec<Question>,
 }
 
@@ -64,6 +69,7 @@ impl<'t> Draft<'t> {
             known: Vec::new(),
             notes: Vec::new(),
             problems: Vec::new(),
+            more: FileProblem::new(None, ""),
             questions: Vec::new(),
         }
     }
@@ -113,8 +119,9 @@ impl<'t> Draft<'t> {
     }
 
     pub fn problem_at(&mut self, at: usize, what: impl Into<String>) -> &mut FileProblem {
-        // So many problems are told; a file with more is most likely of another kind.
-        self.problems.truncate(99);
+        if self.problems.len() >= MAX_PROBLEMS {
+            return &mut self.more;
+        }
         self.problems.push(FileProblem::new(Some(Position::of(self.text, at)), what));
         self.problems.last_mut().expect("one was pushed")
     }
@@ -143,7 +150,7 @@ impl<'t> Draft<'t> {
         }
         let (params, report) = match read {
             Ok(read) if self.problems.is_empty() => read,
-            _ => return Err(FileError { path: self.path.into(), problems: self.problems }.into()),
+            _ => return Err(self.file_error()),
         };
         if !self.questions.is_empty() {
             return Err(ImportError::Asks { path: self.path.into(), questions: self.questions });
@@ -162,6 +169,13 @@ impl<'t> Draft<'t> {
 }
 
 impl Draft<'_> {
+    /// All problems in the file's order, each once: a field may be read for several reasons.
+    fn file_error(mut self) -> ImportError {
+        self.problems.sort_by_key(|problem| problem.at);
+        self.problems.dedup();
+        FileError { path: self.path.into(), problems: self.problems }.into()
+    }
+
     /// A refusal of llama-server's, with the preset's field where one is refused.
     fn refusal(mut self, error: BuildError) -> ImportError {
         let fields = [
@@ -174,7 +188,7 @@ impl Draft<'_> {
             && let Some(own) = self.origins.get(field).cloned()
         {
             self.problem(&own, what.trim_start_matches(name).trim_start());
-            return FileError { path: self.path.into(), problems: self.problems }.into();
+            return self.file_error();
         }
         ImportError::Chain { path: self.path.into(), source: Box::new(error) }
     }

@@ -73,23 +73,22 @@ fn saved_settings(mut node: Node) -> Node {
 pub fn translate(draft: &mut Draft<'_>, names: Names) {
     draft.copy_plain(names);
     webui::dynamic(draft, names, None);
+    order(draft, names.of("samplers"));
     let range = names.of("repeat_last_n");
-    let penalises = draft.penalises();
     draft.base.repeat_last_n = RANGE;
-    if draft.get(range).is_none() && penalises {
+    if draft.get(range).is_none() && draft.penalises() {
         let why = "KoboldCpp Lite's default".to_string();
         draft.note(range, Fate::Absent { value: RANGE.to_string(), why });
     }
-    draft.window(range, "repeat_last_n", Window::AtLeastOne, penalises);
-    let dries = draft.dries();
+    draft.window(range, "repeat_last_n", Window::AtLeastOne);
     let dry_range = names.of("dry_penalty_last_n");
-    if draft.get(dry_range).is_none() && dries {
+    if draft.get(dry_range).is_none() && draft.dries() {
         let why = "llama.cpp's default; KoboldCpp's is not known here".to_string();
         draft.note(dry_range, Fate::Absent { value: draft.base.dry_penalty_last_n.to_string(), why });
     }
-    draft.window(dry_range, "dry_penalty_last_n", Window::AtLeastOne, dries);
+    draft.window(dry_range, "dry_penalty_last_n", Window::AtLeastOne);
     draft.breakers(names.of("dry_sequence_breakers"));
-    order(draft, names.of("samplers"));
+    draft.bias_table("logit_bias");
 }
 
 /// DRY first, XTC last, the numbered ones between; top-n-sigma has no number and stands before them.

@@ -64,11 +64,10 @@ fn translate(given: &[Given], others: Vec<Entry>, draft: &mut Draft<'_>) {
     }
     // Whether a window is used depends on what is set.
     for one in windows {
-        let is_used = if one.flag.field == "repeat_last_n" { draft.penalises() } else { draft.dries() };
         if strtol(&one.text).is_none() {
             draft.problem(&one.name, format!("a number is wanted, and this is \"{}\"", shortened(&one.text)));
         } else {
-            draft.window(&one.name, one.flag.field, Window::ZeroIsOff, is_used);
+            draft.window(&one.name, one.flag.field, Window::ZeroIsOff);
         }
     }
 }

@@ -63,9 +63,10 @@ pub const LOST: &[Lost] = &[
     ),
     lost(&["num_beams", "num_beam_groups"], &[0.0, 1.0], BEAMS),
     serving("num_beams", &["length_penalty", "early_stopping", "diversity_penalty"], &[], BEAMS),
-    lost(&["ban_eos_token", "ban_eos", "ignore_eos", "bypass_eos"], &[0.0], ENDS),
+    lost(&["ban_eos_token", "ban_eos", "ignore_eos", "bypass_eos", "use_default_badwordsids"], &[0.0], ENDS),
+    lost(&["rep_pen_size"], &[0.0], WINDOW),
     lost(&["min_length", "min_new_tokens", "min_tokens"], &[0.0], "a ban that ends with a length is no step"),
-    lost(&["banned_tokens", "banned_strings"], &[], TEXTS),
+    lost(&["banned_tokens", "banned_strings", "logit_bias"], &[], TEXTS),
     lost(
         &["bad_words_ids", "force_words_ids", "sequence_bias", "constraints"],
         &[],

@@ -35,8 +35,7 @@ pub fn read(text: &str, draft: &mut Draft<'_>) {
     draft.base = Params { top_p: 0.9, min_p: 0.0, ..Params::default() };
     draft.own_n_ctx("num_ctx");
     draft.copy_plain(NAMES);
-    let penalises = draft.penalises();
-    draft.window("repeat_last_n", "repeat_last_n", Window::ZeroIsOff, penalises);
+    draft.window("repeat_last_n", "repeat_last_n", Window::ZeroIsOff);
     for (own, default) in [("temperature", "0.8"), ("top_k", "40"), ("top_p", "0.9")] {
         if draft.get(own).is_none() && draft.so_far("mirostat", 0.0) == 0.0 {
             draft.note(own, Fate::Absent { value: default.into(), why: "Ollama's default".into() });

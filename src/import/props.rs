@@ -22,11 +22,10 @@ pub fn read(node: Node, draft: &mut Draft<'_>) {
         copy(field, draft);
     }
     // What these mean depends on what the others switch on.
-    let (penalises, dries) = (draft.penalises(), draft.dries());
-    draft.window("repeat_last_n", "repeat_last_n", Window::ZeroIsOff, penalises);
-    draft.window("dry_penalty_last_n", "dry_penalty_last_n", Window::ZeroIsOff, dries);
+    draft.window("repeat_last_n", "repeat_last_n", Window::ZeroIsOff);
+    draft.window("dry_penalty_last_n", "dry_penalty_last_n", Window::ZeroIsOff);
     draft.breakers("dry_sequence_breakers");
-    if draft.get("dry_sequence_breakers").is_none() && dries {
+    if draft.get("dry_sequence_breakers").is_none() && draft.dries() {
         let why = "llama.cpp's default; /props does not report them".to_string();
         draft.note("dry_sequence_breakers", Fate::Absent { value: r#"["\n",":","\"","*"]"#.into(), why });
     }

@@ -113,14 +113,13 @@ fn llama_cpp(draft: &mut Draft<'_>) {
     draft.copy_plain(names);
     order_is_the_list(draft);
     webui::dynamic(draft, names, None);
-    let (penalises, dries) = (draft.penalises(), draft.dries());
-    draft.window("rep_pen_range", "repeat_last_n", Window::ZeroIsOff, penalises);
-    draft.window("dry_penalty_last_n", "dry_penalty_last_n", Window::ZeroIsOff, dries);
-    draft.breakers("dry_sequence_breakers");
     if let Some(list) = draft.order_names("samplers") {
         // llama-server drops what it does not know, and so does the reader of requests.
         draft.set("samplers", "samplers", list);
     }
+    draft.window("rep_pen_range", "repeat_last_n", Window::ZeroIsOff);
+    draft.window("dry_penalty_last_n", "dry_penalty_last_n", Window::ZeroIsOff);
+    draft.breakers("dry_sequence_breakers");
 }
 
 /// vLLM's meanings: the repetition penalty sees the whole context, the other two what was drawn.
@@ -130,7 +129,14 @@ fn aphrodite(draft: &mut Draft<'_>) {
     draft.copy_plain(names);
     order_is_the_list(draft);
     webui::dynamic(draft, names, None);
-    let penalises = draft.so_far("repeat_penalty", 1.0) != 1.0;
+    match draft.order_names("samplers_priorities") {
+        Some(list) => {
+            let steps = draft.steps_of("samplers_priorities", &list, APHRODITE);
+            draft.set_order("samplers_priorities", &steps);
+        }
+        None => draft.set_default_order(&APHRODITE.iter().flat_map(|row| row.1).copied().collect::<Vec<_>>()),
+    }
+    let penalises = draft.penalises() && draft.so_far("repeat_penalty", 1.0) != 1.0;
     for own in ["freq_pen", "presence_pen"] {
         if draft.number(own).is_some_and(|penalty| penalty != 0.0) {
             let (from, to) = (draft.shown(own), format!("{} over what was drawn", draft.shown(own)));
@@ -150,16 +156,8 @@ fn aphrodite(draft: &mut Draft<'_>) {
             draft.base.repeat_last_n = n_ctx as i32;
         }
     }
-    let dries = draft.dries();
-    draft.window("dry_penalty_last_n", "dry_penalty_last_n", Window::ZeroIsWhole, dries);
+    draft.window("dry_penalty_last_n", "dry_penalty_last_n", Window::ZeroIsWhole);
     draft.breakers("dry_sequence_breakers");
-    match draft.order_names("samplers_priorities") {
-        Some(list) => {
-            let steps = draft.steps_of("samplers_priorities", &list, APHRODITE);
-            draft.set_order("samplers_priorities", &steps);
-        }
-        None => draft.set_default_order(&APHRODITE.iter().flat_map(|row| row.1).copied().collect::<Vec<_>>()),
-    }
 }
 
 /// `logit_bias` has texts, of which only a tokenizer makes tokens; `[123]` and numbers are tokens.

@@ -46,23 +46,20 @@ pub fn read(node: Node, draft: &mut Draft<'_>) {
     draft.own_n_ctx("max_seq_len");
     draft.copy_plain(NAMES);
     ends(draft);
-    let (penalises, dries) = (draft.penalises(), draft.dries());
-    for (own, field, is_used) in
-        [("penalty_range", "repeat_last_n", penalises), ("dry_range", "dry_penalty_last_n", dries)]
-    {
+    order(draft);
+    for (own, field) in [("penalty_range", "repeat_last_n"), ("dry_range", "dry_penalty_last_n")] {
         if draft.get(own).is_none()
-            && is_used
+            && draft.idle_window(field).is_none()
             && let Some(n_ctx) = draft.whole_context(own, "absent".into(), "without it, it is", |n| n.to_string())
         {
             draft.set(field, own, n_ctx);
         }
         // DRY's range of 0 is the whole context, the penalties' is off.
         let window = if own == "dry_range" { Window::ZeroIsWhole } else { Window::ZeroIsOff };
-        draft.window(own, field, window, is_used);
+        draft.window(own, field, window);
     }
     draft.breakers("dry_sequence_breakers");
-    biases(draft);
-    order(draft);
+    draft.bias_table("logit_bias");
 }
 
 /// The fields with their overrides for values. What is none is a problem.
@@ -104,14 +101,6 @@ fn ends(draft: &mut Draft<'_>) {
                 }
             }
         }
-    }
-}
-
-/// A table of token ids and biases.
-fn biases(draft: &mut Draft<'_>) {
-    if let Some(node) = draft.get("logit_bias") {
-        let biases = node.to_json();
-        draft.set("logit_bias", "logit_bias", biases);
     }
 }
 

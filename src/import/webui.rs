@@ -33,7 +33,7 @@ const NAMES: Names = Names(&[
     ("adaptive_decay", "adaptive_decay"),
     ("temperature_last", "temperature_last"),
     ("sampler_priority", "samplers"),
-    ("custom_token_bans", "logit_bias"),
+    ("custom_token_bans", "token_bans"),
     ("do_sample", "do_sample"),
     ("seed", "seed"),
 ]);
@@ -83,11 +83,11 @@ pub fn translate(draft: &mut Draft<'_>, names: Names, dry_range: Option<&str>) {
     }
     // The default of both ends is 1.
     let is_dynamic = dynamic(draft, names, Some(1.0));
+    sigma_and_target(draft, names);
+    order(draft, names, is_dynamic);
     penalties(draft, names, dry_range);
     draft.breakers(names.of("dry_sequence_breakers"));
-    sigma_and_target(draft, names);
-    token_bans(draft, names.of("logit_bias"));
-    order(draft, names, is_dynamic);
+    token_bans(draft);
 }
 
 fn translated(from: &str, to: &str, why: &str) -> Fate {
@@ -123,14 +123,15 @@ fn penalties(draft: &mut Draft<'_>, names: Names, dry_range: Option<&str>) {
         draft.note(range, Fate::Absent { value: RANGE.to_string(), why });
     }
     if let Some(dry_range) = dry_range {
-        draft.window(dry_range, "dry_penalty_last_n", Window::ZeroIsWhole, dries);
-        return draft.window(range, "repeat_last_n", Window::ZeroIsWhole, penalises);
+        draft.window(dry_range, "dry_penalty_last_n", Window::ZeroIsWhole);
+        return draft.window(range, "repeat_last_n", Window::ZeroIsWhole);
     }
-    let length = draft.window_length(range, Window::ZeroIsWhole, penalises || dries, "no penalty is set, and no DRY");
-    let Some(length) = length else { return };
-    if dries {
-        draft.set("dry_penalty_last_n", range, length.clone());
+    if !dries {
+        return draft.window(range, "repeat_last_n", Window::ZeroIsWhole);
     }
+    let Some(n) = draft.number(range) else { return };
+    let Some(length) = draft.window_length(range, n, Window::ZeroIsWhole) else { return };
+    draft.set("dry_penalty_last_n", range, length.clone());
     if penalises {
         draft.set("repeat_last_n", range, length);
     }
@@ -146,7 +147,8 @@ fn sigma_and_target(draft: &mut Draft<'_>, names: Names) {
 }
 
 /// Token ids with commas between, which are never drawn.
-fn token_bans(draft: &mut Draft<'_>, own: &'static str) {
+fn token_bans(draft: &mut Draft<'_>) {
+    let own = "custom_token_bans";
     let Some(node) = draft.get(own) else { return };
     let text = node.as_str().map_or_else(|| node.to_json().to_string(), String::from);
     if text.trim().is_empty() {

@@ -112,6 +112,29 @@ fn what_is_open_is_asked_for() {
     assert_eq!(error("p.yml", tabby, Options::default()), expected);
 }
 
+/// Nothing is asked for that no step looks at.
+#[test]
+fn what_is_not_used_is_not_asked_for() {
+    for text in [
+        r#"{"temp": 1, "rep_pen": 1.1, "rep_pen_range": -1, "samplers": ["top_k"]}"#,
+        r#"{"temp": 1, "rep_pen": 1, "rep_pen_range": -1, "samplers": ["penalties"]}"#,
+        r#"{"temp": 1, "rep_pen": 1.1, "rep_pen_range": -1, "mirostat_mode": 1, "samplers": ["penalties"]}"#,
+        r#"{"temp": 1, "dry_multiplier": 0, "dry_penalty_last_n": -1, "samplers": ["dry"]}"#,
+    ] {
+        import(text, Path::new("p.json"), &Options::default()).unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
+}
+
+#[test]
+fn a_problem_is_told_once() {
+    let text = "repetition_penalty_range: far\ndry_multiplier: 1\nrepetition_penalty: 2\n";
+    let expected = "p.yaml:1:27: repetition_penalty_range: a number is wanted, and this is the text \"far\"";
+    assert_eq!(error("p.yaml", text, Options::default()), expected);
+    let many: String = (0..300).map(|i| format!("field_{i}: 1\n")).collect();
+    let told = error("p.yml", &many, of(Source::TabbyApi));
+    assert_eq!(told.lines().count(), 100);
+}
+
 #[test]
 fn formats_and_sections_are_chosen() {
     let formats = "sillytavern, koboldcpp, text-generation-webui, tabbyapi, llama.cpp-ini, llama.cpp-args, ollama, huggingface or \

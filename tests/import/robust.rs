@@ -93,7 +93,8 @@ fn what_is_huge_is_refused_in_time() {
         (deep("["), Source::TextGenerationWebui),
         (deep("{\"a\":"), Source::SillyTavern),
         (deep("a: {"), Source::TabbyApi),
-        (wide, Source::TextGenerationWebui),
+        (wide.clone(), Source::TextGenerationWebui),
+        (wide, Source::TabbyApi),
         (long, Source::TextGenerationWebui),
         (flags, Source::LlamaCppArgs),
     ];

@@ -97,7 +97,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
         let object = object(&imported)?;
         writeln!(out, "{}", serde_json::to_string_pretty(&object)?)?;
     } else {
-        eprint!("{}", imported.report);
+        imported.report.notes.iter().for_each(|note| eprint!("{}", wrapped(&note.to_string())));
         let text = chain_text(args, &imported)?;
         match &args.out {
             Some(path) => std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?,
@@ -106,11 +106,32 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     }
     let n_lost = imported.report.losses().count();
     if args.strict && n_lost > 0 {
-        let (fields, have) = if n_lost == 1 { ("field", "has") } else { ("fields", "have") };
-        eprintln!("--strict: {n_lost} {fields} {have} no counterpart");
+        let what = if n_lost == 1 { "field has no counterpart, or is" } else { "fields have no counterpart, or are" };
+        eprintln!("--strict: {n_lost} {what} not known");
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A note in lines of 80 columns, all but the first indented. A longer word has a line of its own.
+fn wrapped(note: &str) -> String {
+    const WIDTH: usize = 80;
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in note.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            lines.push_str("\n   ");
+            column = 3;
+        }
+        if column > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines + "\n"
 }
 
 /// The chain file, in TOML under a line that says where it comes from.

@@ -72,11 +72,7 @@ impl Draft<'_> {
     fn idle(&self, lost: &Lost) -> Option<String> {
         let served = lost.serves?;
         if served == "repeat_penalty" {
-            let listed = self.body.get("samplers").and_then(Value::as_array);
-            if listed.is_some_and(|names| !names.contains(&"penalties".into())) {
-                return Some(self.in_own_words("penalties is not in samplers"));
-            }
-            return (!self.penalises()).then(|| "no penalty is set".to_string());
+            return self.idle_window("repeat_last_n").map(|why| self.in_own_words(&why));
         }
         let main = LOST.iter().find(|main| main.names.contains(&served))?;
         let is_on = |name: &&str| self.get(name).is_some_and(|node: &Node| !main.is_neutral(node));
@@ -143,6 +139,13 @@ impl Draft<'_> {
             request::Fate::NoEffect { why } if field == "dry_sequence_breakers" && why.contains("vocabulary") => {
                 Fate::Used { r#as: field.to_string() }
             }
+            request::Fate::NoEffect { why } if field == "logit_bias" && why.contains("vocabulary") => {
+                let why = "a text must be made tokens: a step logit_bias takes their ids".to_string();
+                Fate::NoCounterpart {
+                    value: self.origins.get(field).map(|own| self.shown(own)).unwrap_or_default(),
+                    why,
+                }
+            }
             request::Fate::NoEffect { why } => Fate::NoEffect { why: self.in_own_words(why) },
             // Breakers need no vocabulary here: they stay texts.
             _ => Fate::Used { r#as: field.to_string() },
@@ -150,7 +153,7 @@ impl Draft<'_> {
     }
 
     /// The preset's names for llama-server's.
-    fn in_own_words(&self, why: &str) -> String {
+    pub(super) fn in_own_words(&self, why: &str) -> String {
         let own = |word: &str| self.origins.get(word).cloned().unwrap_or_else(|| word.to_string());
         match why.strip_suffix("the listed samplers") {
             Some(why) => format!("{}the listed samplers", why.split(' ').map(own).collect::<Vec<_>>().join(" ")),
@@ -178,6 +181,7 @@ impl Lost {
 /// Whether a field has the value that switches it off.
 fn is_off(field: &str, params: &Params) -> bool {
     match field {
+        "temperature" => params.temperature == 1.0 && params.dynatemp_range <= 0.0,
         "dynatemp_range" => params.dynatemp_range <= 0.0,
         "top_k" => params.top_k <= 0,
         "top_p" => params.top_p >= 1.0,

@@ -6,6 +6,7 @@ use super::{Draft, shortened, shown};
 use crate::document::{Node, NodeKind};
 use crate::import::report::Fate;
 use crate::import::text::breakers_of;
+use crate::llama_server::StepName;
 use crate::names::nearest;
 
 /// A program's names, each with llama-server's name of the same, or with one of this module's own: `dynatemp` (whether the
@@ -151,37 +152,61 @@ impl Draft<'_> {
         }
     }
 
-    /// Whether a penalty is set.
+    /// Whether penalties look through their window.
     pub fn penalises(&self) -> bool {
-        self.so_far("repeat_penalty", self.base.repeat_penalty) != 1.0
-            || self.so_far("frequency_penalty", self.base.frequency_penalty) != 0.0
-            || self.so_far("presence_penalty", self.base.presence_penalty) != 0.0
+        self.idle_window("repeat_last_n").is_none()
     }
 
-    /// Whether DRY is on.
+    /// Whether DRY looks through its window.
     pub fn dries(&self) -> bool {
-        self.so_far("dry_multiplier", self.base.dry_multiplier) != 0.0
+        self.idle_window("dry_penalty_last_n").is_none()
+    }
+
+    /// Why nothing looks through a window, if so: the order must be known, and what it is of.
+    pub fn idle_window(&self, field: &str) -> Option<String> {
+        let is = |field, base: f32, neutral: f64| self.so_far(field, base) == neutral;
+        let (step, is_flat, why) = if field == "repeat_last_n" {
+            let is_flat = is("repeat_penalty", self.base.repeat_penalty, 1.0)
+                && is("frequency_penalty", self.base.frequency_penalty, 0.0)
+                && is("presence_penalty", self.base.presence_penalty, 0.0);
+            (StepName::Penalties, is_flat, "no penalty is set")
+        } else {
+            (StepName::Dry, is("dry_multiplier", self.base.dry_multiplier, 0.0), "dry_multiplier is 0")
+        };
+        let mirostat = self.so_far("mirostat", 0.0);
+        let listed = match self.body.get("samplers") {
+            Some(Value::Array(names)) => {
+                names.iter().filter_map(Value::as_str).filter_map(StepName::from_name).collect()
+            }
+            Some(Value::String(letters)) => letters.chars().filter_map(StepName::from_letter).collect(),
+            _ => self.base.samplers.clone(),
+        };
+        if mirostat >= 1.0 {
+            Some(format!("mirostat {mirostat} runs in place of the listed samplers"))
+        } else if !listed.contains(&step) {
+            Some(format!("{} is not in samplers", step.as_str()))
+        } else {
+            is_flat.then(|| why.to_string())
+        }
     }
 
     /// A window's length. Where nothing looks through it, no context size is asked for.
-    pub fn window(&mut self, own: &str, field: &'static str, window: Window, is_used: bool) {
-        let idle = if field == "repeat_last_n" { "no penalty is set" } else { "dry_multiplier is 0" };
-        // A length that is one here, too, stays in the chain, also where nothing looks through it.
-        if !is_used && self.number(own).is_some_and(|n| n >= 0.0) {
-            return self.copy(own, field);
-        }
-        if let Some(length) = self.window_length(own, window, is_used, idle) {
-            self.set(field, own, length);
+    pub fn window(&mut self, own: &str, field: &'static str, window: Window) {
+        let Some(n) = self.number(own) else { return };
+        match self.idle_window(field) {
+            None => {
+                if let Some(length) = self.window_length(own, n, window) {
+                    self.set(field, own, length);
+                }
+            }
+            // A length that is one here, too, stays in the chain, also where nothing looks through it.
+            Some(_) if n > 0.0 || n == 0.0 && window == Window::ZeroIsOff => self.copy(own, field),
+            Some(why) => self.note(own, Fate::NoEffect { why: self.in_own_words(&why) }),
         }
     }
 
-    /// The length that a window's field stands for, where something looks through it; else `idle` is why nothing does.
-    pub fn window_length(&mut self, own: &str, window: Window, is_used: bool, idle: &str) -> Option<Value> {
-        let n = self.number(own)?;
-        if !is_used {
-            self.note(own, Fate::NoEffect { why: idle.to_string() });
-            return None;
-        }
+    /// The length that a window's field stands for.
+    pub fn window_length(&mut self, own: &str, n: f64, window: Window) -> Option<Value> {
         let from = self.shown(own);
         if n < 0.0 && window == Window::ZeroIsOff || n <= 0.0 && window == Window::ZeroIsWhole {
             let says = format!("{from} is");
@@ -193,6 +218,17 @@ impl Draft<'_> {
             return Some(1.into());
         }
         self.get(own).map(Node::to_json)
+    }
+
+    /// A table of token ids and biases.
+    pub fn bias_table(&mut self, own: &str) {
+        if let Some(NodeKind::Table(entries)) = self.get(own).map(|node| &node.kind)
+            && !entries.is_empty()
+            && let Some(node) = self.get(own)
+        {
+            let biases = node.to_json();
+            self.set("logit_bias", own, biases);
+        }
     }
 
     /// DRY's breakers: a list, a text that holds one, the same without brackets, or texts with commas between.
