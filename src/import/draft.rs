@@ -38,6 +38,8 @@ pub struct Draft<'t> {
     pub greedy: bool,
     /// Whether the frequency and presence penalties count drawn tokens alone.
     pub counts_generated: bool,
+    /// A plain temperature behind the penalties, where the dynamic one is a step of its own further on.
+    pub first_temperature: Option<f32>,
     entries: Vec<Entry>,
     /// The context size that the preset itself says, and its field.
     own_n_ctx: Option<(String, u32)>,
@@ -62,6 +64,7 @@ impl<'t> Draft<'t> {
             as_llama_server: false,
             greedy: false,
             counts_generated: false,
+            first_temperature: None,
             entries: Vec::new(),
             own_n_ctx: None,
             body: Map::new(),

@@ -76,16 +76,11 @@ pub fn translate(draft: &mut Draft<'_>, names: Names) {
     order(draft, names.of("samplers"));
     let range = names.of("repeat_last_n");
     draft.base.repeat_last_n = RANGE;
-    if draft.get(range).is_none() && draft.penalises() {
-        let why = "KoboldCpp Lite's default".to_string();
-        draft.note(range, Fate::Absent { value: RANGE.to_string(), why });
-    }
+    draft.absent_window(range, "repeat_last_n", RANGE, "KoboldCpp Lite's default");
     draft.window(range, "repeat_last_n", Window::AtLeastOne);
     let dry_range = names.of("dry_penalty_last_n");
-    if draft.get(dry_range).is_none() && draft.dries() {
-        let why = "llama.cpp's default; KoboldCpp's is not known here".to_string();
-        draft.note(dry_range, Fate::Absent { value: draft.base.dry_penalty_last_n.to_string(), why });
-    }
+    let whose = "llama.cpp's default; KoboldCpp's is not known here";
+    draft.absent_window(dry_range, "dry_penalty_last_n", draft.base.dry_penalty_last_n, whose);
     draft.window(dry_range, "dry_penalty_last_n", Window::AtLeastOne);
     draft.breakers(names.of("dry_sequence_breakers"));
     draft.bias_table("logit_bias");

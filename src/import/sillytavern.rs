@@ -117,8 +117,10 @@ fn llama_cpp(draft: &mut Draft<'_>) {
         // llama-server drops what it does not know, and so does the reader of requests.
         draft.set("samplers", "samplers", list);
     }
-    draft.window("rep_pen_range", "repeat_last_n", Window::ZeroIsOff);
-    draft.window("dry_penalty_last_n", "dry_penalty_last_n", Window::ZeroIsOff);
+    for (own, field) in [("rep_pen_range", "repeat_last_n"), ("dry_penalty_last_n", "dry_penalty_last_n")] {
+        draft.absent_window(own, field, 64, "llama.cpp's default");
+        draft.window(own, field, Window::ZeroIsOff);
+    }
     draft.breakers("dry_sequence_breakers");
 }
 
@@ -155,6 +157,13 @@ fn aphrodite(draft: &mut Draft<'_>) {
         if let Some(n_ctx) = draft.whole_context("rep_pen", from.clone(), "it sees", to) {
             draft.base.repeat_last_n = n_ctx as i32;
         }
+    }
+    if draft.get("dry_penalty_last_n").is_none()
+        && draft.dries()
+        && let Some(n_ctx) =
+            draft.whole_context("dry_penalty_last_n", "absent".into(), "without it, it is", |n| n.to_string())
+    {
+        draft.base.dry_penalty_last_n = n_ctx as i32;
     }
     draft.window("dry_penalty_last_n", "dry_penalty_last_n", Window::ZeroIsWhole);
     draft.breakers("dry_sequence_breakers");

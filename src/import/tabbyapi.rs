@@ -34,7 +34,7 @@ const NAMES: Names = Names(&[
     ("seed", "seed"),
 ]);
 
-/// ExLlama's order; the temperature comes behind the penalties, or last.
+/// ExLlamaV2's order; the temperature comes behind the penalties, or last, as the dynamic one always does.
 const ORDER: [&str; 8] = ["penalties", "dry", "temperature", "top_k", "top_p", "min_p", "typ_p", "xtc"];
 
 pub fn read(node: Node, draft: &mut Draft<'_>) {
@@ -45,8 +45,9 @@ pub fn read(node: Node, draft: &mut Draft<'_>) {
     draft.load_entries(entries);
     draft.own_n_ctx("max_seq_len");
     draft.copy_plain(NAMES);
-    ends(draft);
-    order(draft);
+    zero_is_off(draft);
+    let is_dynamic = ends(draft);
+    order(draft, is_dynamic);
     for (own, field) in [("penalty_range", "repeat_last_n"), ("dry_range", "dry_penalty_last_n")] {
         if draft.get(own).is_none()
             && draft.idle_window(field).is_none()
@@ -68,6 +69,10 @@ fn overrides(node: Node, draft: &mut Draft<'_>) -> Vec<Entry> {
     let NodeKind::Table(entries) = node.kind else { return read };
     for entry in entries {
         let at = entry.value.at;
+        if entry.value.get("force").is_some_and(|force| force.to_json() == true) {
+            let why = "no request may change it, and a chain has no requests".to_string();
+            draft.note(&format!("{}.force", super::draft::shortened(&entry.key)), Fate::Elsewhere { why });
+        }
         let value = match entry.value.kind {
             NodeKind::Table(fields) => {
                 fields.into_iter().find(|field| field.key == "override").map(|field| field.value)
@@ -85,30 +90,50 @@ fn overrides(node: Node, draft: &mut Draft<'_>) -> Vec<Entry> {
     read
 }
 
-/// The temperature is dynamic where the two ends differ.
-fn ends(draft: &mut Draft<'_>) {
+/// The temperature is dynamic where the two ends differ; the plain one is there nevertheless, unless it is last. Whether
+/// there is a dynamic one.
+fn ends(draft: &mut Draft<'_>) -> bool {
     let (low, high) = (draft.number("min_temp"), draft.number("max_temp"));
-    match (low, high) {
-        (Some(from), Some(to)) if to > from => {
-            draft.dynatemp(["min_temp", "max_temp"], None, "max_temp", "temperature");
+    if let (Some(from), Some(to)) = (low, high)
+        && to > from
+    {
+        if draft.flag("temperature_last") != Some(true)
+            && let Some(temperature) = draft.take("temperature")
+        {
+            draft.first_temperature = Some(temperature as f32);
+            draft.note("temperature", Fate::Used { r#as: "a step temperature of its own".into() });
         }
-        (None, None) => {}
-        _ => {
-            for own in ["min_temp", "max_temp"] {
-                if draft.get(own).is_some() {
-                    let why = "the temperature is dynamic only where max_temp is above min_temp".to_string();
-                    draft.note(own, Fate::NoEffect { why });
-                }
+        return draft.dynatemp(["min_temp", "max_temp"], None, "max_temp", "temperature");
+    }
+    for own in ["min_temp", "max_temp"] {
+        if draft.get(own).is_some() {
+            let why = "the temperature is dynamic only where max_temp is above min_temp".to_string();
+            draft.note(own, Fate::NoEffect { why });
+        }
+    }
+    false
+}
+
+/// A probability of 0 is off in ExLlama.
+fn zero_is_off(draft: &mut Draft<'_>) {
+    for (own, field) in [("top_p", "top_p"), ("typical", "typical_p"), ("tfs", "")] {
+        if draft.number(own) == Some(0.0) {
+            draft.note(own, Fate::Off { value: draft.shown(own) });
+            if !field.is_empty() {
+                draft.set(field, own, 1);
             }
         }
     }
 }
 
-fn order(draft: &mut Draft<'_>) {
+fn order(draft: &mut Draft<'_>, is_dynamic: bool) {
     let mut steps = ORDER.to_vec();
-    if draft.flag("temperature_last") == Some(true) {
+    let is_last = draft.flag("temperature_last") == Some(true);
+    if is_last || is_dynamic {
         steps.retain(|step| *step != "temperature");
         steps.push("temperature");
+    }
+    if is_last {
         let (from, to) = ("true".into(), "temperature behind all other steps".into());
         draft.note("temperature_last", Fate::Translated { from, to, why: "ExLlama's order".into() });
     } else if draft.get("temperature_last").is_some() {

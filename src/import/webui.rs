@@ -123,6 +123,7 @@ fn penalties(draft: &mut Draft<'_>, names: Names, dry_range: Option<&str>) {
         draft.note(range, Fate::Absent { value: RANGE.to_string(), why });
     }
     if let Some(dry_range) = dry_range {
+        draft.absent_window(dry_range, "dry_penalty_last_n", RANGE, "text-generation-webui's default");
         draft.window(dry_range, "dry_penalty_last_n", Window::ZeroIsWhole);
         return draft.window(range, "repeat_last_n", Window::ZeroIsWhole);
     }

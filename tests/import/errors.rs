@@ -106,6 +106,10 @@ fn what_is_open_is_asked_for() {
     let expected = "c.json: do_sample, temperature, top_k, top_p, min_p: absent: transformers, llama.cpp and vLLM each take \
                     something else: say it with --absent transformers, llama.cpp or off";
     assert_eq!(error("c.json", "{\"eos_token_id\": 1}", Options::default()), expected);
+    let dry = "{\"temp\": 1, \"samplers\": [], \"dry_multiplier\": 1}";
+    let expected = "p.json: dry_penalty_last_n: without it, it is the whole context, whose length is not known here: say it \
+                    with --n-ctx TOKENS";
+    assert_eq!(error("p.json", dry, Options { backend: Some(Backend::Aphrodite), ..Options::default() }), expected);
     let tabby = "repetition_penalty:\n  override: 1.1\n";
     let expected = "p.yml: penalty_range: without it, it is the whole context, whose length is not known here: say it with \
                     --n-ctx TOKENS";

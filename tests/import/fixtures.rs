@@ -85,6 +85,16 @@ fn every_preset_becomes_its_chain_and_its_report() {
     }
 }
 
+/// Without a name, by what is in them alone.
+#[test]
+fn every_format_is_seen_in_its_text() {
+    for Fixture { preset, source, .. } in all() {
+        let text = std::fs::read_to_string(&preset).unwrap();
+        assert_eq!(Source::detect(&text, Path::new("stdin")), Some(source), "{}", preset.display());
+    }
+    assert_eq!(Source::detect("", Path::new("stdin")), None);
+}
+
 /// The folders are the formats: none is forgotten.
 #[test]
 fn every_folder_is_a_format() {

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use sampler_steps::{Chain, Dry, Greedy, Penalties, SamplerStep, Window};
+use sampler_steps::{Chain, Dry, Greedy, Penalties, SamplerStep, Temperature, Window};
 
 use super::Draft;
 use crate::llama_server::{BuildError, llama_server_chain};
@@ -13,10 +13,14 @@ impl Draft<'_> {
     pub(super) fn chain(&self, params: &Params) -> Result<Chain, BuildError> {
         let whole = llama_server_chain(params)?;
         let mut chain = Chain::new();
+        let mut first = self.first_temperature.map(Temperature::new).filter(|step| !step.is_off());
         for step in whole.steps() {
             let penalises = ["logit_bias", "penalties", "dry"].contains(&step.typetag_name());
             if self.greedy && !penalises || !self.as_llama_server && step.is_off() {
                 continue;
+            }
+            if !penalises && let Some(temperature) = first.take() {
+                chain.push(Box::new(temperature));
             }
             let as_any: &dyn Any = step.as_ref();
             match as_any.downcast_ref::<Penalties>() {

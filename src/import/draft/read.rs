@@ -104,6 +104,12 @@ impl Draft<'_> {
         }
     }
 
+    /// Takes a number back out of the request.
+    pub fn take(&mut self, field: &str) -> Option<f64> {
+        self.origins.remove(field);
+        self.body.remove(field).and_then(|value| value.as_f64())
+    }
+
     /// Copies the numbers that mean the same everywhere, and makes the program's names known.
     pub fn copy_plain(&mut self, names: Names) {
         self.know(names.0.iter().map(|(own, _)| *own));
@@ -205,6 +211,13 @@ impl Draft<'_> {
         }
     }
 
+    /// Says what a window is that the preset leaves out, if something looks through it.
+    pub fn absent_window(&mut self, own: &str, field: &str, length: i32, whose: &str) {
+        if self.get(own).is_none() && self.idle_window(field).is_none() {
+            self.note(own, Fate::Absent { value: length.to_string(), why: whose.to_string() });
+        }
+    }
+
     /// The length that a window's field stands for.
     pub fn window_length(&mut self, own: &str, n: f64, window: Window) -> Option<Value> {
         let from = self.shown(own);
@@ -290,9 +303,8 @@ impl Draft<'_> {
                 self.note(end, Fate::Translated { from: value.to_string(), to, why: why.clone() });
             }
         }
-        if self.get(temperature).is_some() {
+        if self.origins.remove("temperature").is_some() {
             self.note(temperature, Fate::NoEffect { why: format!("{low} and {high} take its place") });
-            self.origins.remove("temperature");
         }
         self.set("temperature", low, middle);
         self.set("dynatemp_range", high, range);
