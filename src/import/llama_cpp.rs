@@ -28,42 +28,35 @@ struct Given {
 
 /// Puts what was given over llama.cpp's defaults, as its command line does.
 fn translate(given: &[Given], others: Vec<Entry>, draft: &mut Draft<'_>) {
+    let groups = grouped(given);
     let mut entries = others;
-    for (i, one) in given.iter().enumerate() {
-        let is_list = matches!(one.flag.kind, FlagKind::Bias | FlagKind::Breaker);
-        let is_same = |other: &&Given| std::ptr::eq(other.flag, one.flag);
-        if !is_list && given[i + 1..].iter().any(|later| is_same(&later)) {
-            let (part, why) = (shortened(&one.text), "it is given again, and the last counts".to_string());
-            draft.note(&one.name, Fate::Dropped { part, why });
-        } else if !is_list || !given[..i].iter().any(|earlier| is_same(&earlier)) {
-            let value = Node { at: one.at, kind: NodeKind::Scalar(as_shown(&one.text)) };
-            entries.push(Entry { key: one.name.clone(), at: one.at, value });
+    for group in &groups {
+        let Some((last, earlier)) = group.split_last() else { continue };
+        if !last.is_listed() {
+            for one in earlier {
+                let (part, why) = (shortened(&one.text), "it is given again, and the last counts".to_string());
+                draft.note(&one.name, Fate::Dropped { part, why });
+            }
         }
+        let value = Node { at: last.at, kind: NodeKind::Scalar(as_shown(&last.text)) };
+        entries.push(Entry { key: last.name.clone(), at: group[0].at, value });
     }
     entries.sort_by_key(|entry| entry.at);
     draft.load_entries(entries);
     draft.know(llama_cpp_flags().iter().flat_map(|flag| flag.names.iter().copied()));
     draft.as_llama_server = true;
     draft.base = Params::default();
-    let mut windows = Vec::new();
-    let mut lists: Vec<&'static Flag> = Vec::new();
-    for (i, one) in given.iter().enumerate() {
-        if given[i + 1..].iter().any(|later| std::ptr::eq(later.flag, one.flag)) && !is_list(one.flag) {
-            continue;
-        }
-        match one.flag.kind {
-            FlagKind::Window => windows.push(one),
-            FlagKind::Bias | FlagKind::Breaker if !lists.iter().any(|seen| std::ptr::eq(*seen, one.flag)) => {
-                lists.push(one.flag);
-                let all: Vec<&Given> = given.iter().filter(|other| std::ptr::eq(other.flag, one.flag)).collect();
-                list(&all, draft);
-            }
-            FlagKind::Bias | FlagKind::Breaker => {}
-            _ => value(one, draft),
+    // Whether a window is used depends on what else is set.
+    let (windows, rest): (Vec<_>, Vec<_>) =
+        groups.iter().partition(|group| group.iter().any(|one| one.flag.kind == FlagKind::Window));
+    for group in rest {
+        match group.last() {
+            Some(last) if last.is_listed() => list(group, draft),
+            Some(last) => value(last, draft),
+            None => {}
         }
     }
-    // Whether a window is used depends on what is set.
-    for one in windows {
+    for one in windows.iter().filter_map(|group| group.last()) {
         if strtol(&one.text).is_none() {
             draft.problem(&one.name, format!("a number is wanted, and this is \"{}\"", shortened(&one.text)));
         } else {
@@ -72,8 +65,27 @@ fn translate(given: &[Given], others: Vec<Entry>, draft: &mut Draft<'_>) {
     }
 }
 
-fn is_list(flag: &Flag) -> bool {
-    matches!(flag.kind, FlagKind::Bias | FlagKind::Breaker)
+/// What was given, flag by flag, in the order in which the last of each stands.
+fn grouped(given: &[Given]) -> Vec<Vec<&Given>> {
+    let mut groups: Vec<(usize, Vec<&Given>)> = Vec::new();
+    for (i, one) in given.iter().enumerate() {
+        match groups.iter_mut().find(|(_, group)| std::ptr::eq(group[0].flag, one.flag)) {
+            Some((last, group)) => {
+                *last = i;
+                group.push(one);
+            }
+            None => groups.push((i, vec![one])),
+        }
+    }
+    groups.sort_by_key(|(last, _)| *last);
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+impl Given {
+    /// Whether all of the flag's values count.
+    fn is_listed(&self) -> bool {
+        matches!(self.flag.kind, FlagKind::Bias | FlagKind::Breaker)
+    }
 }
 
 /// Numbers as numbers, all else as a text.
@@ -101,8 +113,7 @@ fn value(one: &Given, draft: &mut Draft<'_>) {
     };
     match read {
         Some(value) => {
-            let is_number = matches!(one.flag.kind, FlagKind::Int | FlagKind::Float) && text.trim() != "-1";
-            if is_number && text.trim().parse::<f64>().ok() != value.as_f64().map(|read| exact(text, read)) {
+            if !is_exact(one, &value) {
                 let (from, why) = (shortened(text), "llama.cpp reads the number at the start".to_string());
                 draft.note(name, Fate::Translated { from, to: value.to_string(), why });
             }
@@ -114,11 +125,16 @@ fn value(one: &Given, draft: &mut Draft<'_>) {
     }
 }
 
-/// The number that a text says in f64, where its f32 is the one that was read: rounding alone is not told.
-fn exact(text: &str, read: f64) -> f64 {
-    match text.trim().parse::<f64>() {
-        Ok(number) if number as f32 == read as f32 => number,
-        _ => read,
+/// Whether a number is what its whole text says, rounded once, and but for the sign of a seed.
+fn is_exact(one: &Given, read: &Value) -> bool {
+    let text = one.text.trim();
+    match one.flag.kind {
+        FlagKind::Int if one.flag.field == "seed" => {
+            text.parse::<i64>().is_ok_and(|seed| read.as_u64() == Some(u64::from(seed as u32)))
+        }
+        FlagKind::Int => text.parse::<i64>().ok() == read.as_i64(),
+        FlagKind::Float => text.parse::<f32>().is_ok_and(|number| read.as_f64() == Some(f64::from(number))),
+        _ => true,
     }
 }
 

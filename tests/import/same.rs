@@ -119,4 +119,5 @@ fn numbers_of_a_command_line_are_rounded_once() {
     let read = temperature(&shown(imported.chain.chain)).unwrap()["temp"].as_f64().unwrap() as f32;
     assert_eq!(read.to_bits(), text.parse::<f32>().unwrap().to_bits());
     assert_eq!(read.to_bits(), 1.0f32.to_bits() + 1);
+    assert_eq!(imported.report.to_string(), "--temp: used as temperature\n");
 }
