@@ -7,6 +7,7 @@
 //! One file each. The names are those of chain files.
 #![forbid(unsafe_code)]
 
+pub mod community;
 mod core;
 pub mod libm;
 pub mod libstdcxx;
@@ -30,8 +31,8 @@ mod typ_p;
 mod xtc;
 
 pub use crate::core::{
-    Cand, CandBuf, CandSet, Chain, ChainError, Ctx, EncodeError, History, Penalty, SamplerStep, StateReader, StepError,
-    StepSchema, Vocab, float, registered_steps, step_fields, step_schema,
+    Cand, CandBuf, CandSet, Chain, ChainError, Ctx, EncodeError, Facts, History, Penalty, SamplerStep, StateReader,
+    StepError, StepSchema, Vocab, float, registered_steps, step_fields, step_schema,
 };
 pub use adaptive_p::AdaptiveP;
 pub use dist::Dist;

@@ -64,8 +64,8 @@ pub use vocab_file::VocabFile;
 pub use sampler_steps as steps;
 pub use sampler_steps::libstdcxx::{Mt19937, partial_sort, sort_by};
 pub use sampler_steps::{
-    Cand, CandBuf, CandSet, Chain, ChainError, Ctx, DryBreakers, EncodeError, History, Penalty, SamplerStep, StepError,
-    Vocab, dry_breakers, registered_steps, step_fields,
+    Cand, CandBuf, CandSet, Chain, ChainError, Ctx, DryBreakers, EncodeError, Facts, History, Penalty, SamplerStep,
+    StepError, Vocab, dry_breakers, registered_steps, step_fields,
 };
 
 /// The examples of the pages, compiled.

@@ -14,7 +14,17 @@ fn read(path: &str) -> String {
 
 /// Where a step's file is.
 fn file_of(step: &str) -> String {
-    if step == "chain" { "samplers/core/chain.rs".into() } else { format!("samplers/{step}.rs") }
+    let community = format!("samplers/community/{step}.rs");
+    match step {
+        "chain" => "samplers/core/chain.rs".into(),
+        _ if root().join(&community).exists() => community,
+        _ => format!("samplers/{step}.rs"),
+    }
+}
+
+/// Whether llama.cpp does not have it.
+fn is_of_community(step: &str) -> bool {
+    file_of(step).starts_with("samplers/community/")
 }
 
 /// Where a step's recorded cases are.
@@ -45,6 +55,7 @@ fn rust_files(dir: &str) -> Vec<PathBuf> {
 #[test]
 fn every_step_has_all_its_parts() {
     let (lib, page) = (read("samplers/lib.rs"), read("docs/steps.md"));
+    let community = read("samplers/community/mod.rs");
     let mut missing = Vec::new();
     for step in registered_steps() {
         let file = std::fs::read_to_string(root().join(file_of(&step))).unwrap_or_default();
@@ -53,13 +64,18 @@ fn every_step_has_all_its_parts() {
                 missing.push(format!("{step}: \"{part}\" in {}", file_of(&step)));
             }
         }
-        if step != "chain" && !lib.contains(&format!("\nmod {step};")) {
-            missing.push(format!("{step}: its line in samplers/lib.rs"));
+        let (list, name) = if is_of_community(&step) { (&community, "community/mod.rs") } else { (&lib, "lib.rs") };
+        if step != "chain" && !list.contains(&format!("\nmod {step};")) {
+            missing.push(format!("{step}: its line in samplers/{name}"));
         }
         let cases = std::fs::read_to_string(root().join(cases_of(&step))).unwrap_or_default();
         let is_of_step = |line: &&str| step == "chain" || line.contains(&format!("\"type\":\"{step}\""));
-        if cases.lines().skip(1).filter(is_of_step).count() < 10 {
-            missing.push(format!("{step}: ten recorded cases or more in {}", cases_of(&step)));
+        let wanted = if is_of_community(&step) { 20 } else { 10 };
+        if cases.lines().skip(1).filter(is_of_step).count() < wanted {
+            missing.push(format!("{step}: {wanted} recorded cases or more in {}", cases_of(&step)));
+        }
+        if is_of_community(&step) && !file.contains("/// # Origin") {
+            missing.push(format!("{step}: \"/// # Origin\" in {}", file_of(&step)));
         }
         if !page.contains(&format!("| `{step}` |")) {
             missing.push(format!("{step}: its row in docs/steps.md"));
@@ -71,9 +87,9 @@ fn every_step_has_all_its_parts() {
 /// The same from the other side: a step file that nobody registers is a mistake, too.
 #[test]
 fn every_module_of_a_step_is_a_registered_step() {
-    let not_steps = ["core", "libm", "libstdcxx", "testing"];
-    let lib = read("samplers/lib.rs");
-    let modules = lib.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
+    let not_steps = ["community", "core", "libm", "libstdcxx", "testing"];
+    let lists = read("samplers/lib.rs") + &read("samplers/community/mod.rs");
+    let modules = lists.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
     for module in modules.map(|module| module.trim_end_matches(';')).filter(|module| !not_steps.contains(module)) {
         assert!(registered_steps().iter().any(|step| step == module), "{module} is no registered step");
     }
@@ -140,7 +156,7 @@ fn nobody_reaches_around() {
         |step: &str| -> String { step.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect() };
     for file in rust_files("samplers") {
         let relative = file.strip_prefix(root().join("samplers")).unwrap().to_str().unwrap().to_string();
-        if ["lib.rs", "testing.rs"].contains(&relative.as_str()) {
+        if ["community/mod.rs", "lib.rs", "testing.rs"].contains(&relative.as_str()) {
             continue;
         }
         let text = std::fs::read_to_string(&file).unwrap();
@@ -150,9 +166,10 @@ fn nobody_reaches_around() {
             continue;
         }
         for step in steps.iter().filter(|step| *step != "chain") {
-            let own = relative == format!("{step}.rs") || relative.starts_with(&format!("{step}/"));
-            let uses =
-                code.contains(&format!("crate::{step}::")) || code.contains(&format!("crate::{}", type_of(step)));
+            let own = relative.trim_start_matches("community/");
+            let own = own == format!("{step}.rs") || own.starts_with(&format!("{step}/"));
+            let used = [format!("crate::{step}::"), format!("crate::{}", type_of(step)), format!("community::{step}")];
+            let uses = used.iter().any(|path| code.contains(path));
             assert!(own || !uses, "{relative} knows the step {step}");
         }
     }

@@ -7,7 +7,7 @@ use dyn_clone::DynClone;
 use serde::Deserialize;
 use serde::de::value::MapDeserializer;
 
-use super::{CandSet, Ctx, StateReader, StepError};
+use super::{CandSet, Ctx, Facts, StateReader, StepError};
 
 /// One step of a chain: `struct llama_sampler` with its `llama_sampler_i`.
 ///
@@ -64,6 +64,11 @@ pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
     /// samplers whose name starts with `?`).
     fn is_off(&self) -> bool {
         false
+    }
+
+    /// What holds of it with its parameters, whatever the logits.
+    fn facts(&self) -> Facts {
+        Facts::default()
     }
 
     /// The steps inside this one, for a step that is made of others.

@@ -1,0 +1,4 @@
+//! Steps that llama.cpp does not have: what people leave it for. Each names its origin, and where two programs mean different
+//! things by one name, the variant is a parameter.
+//!
+//! A truncation here never leaves nothing: where it would remove all, the most likely candidate stays.
