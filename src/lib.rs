@@ -36,6 +36,8 @@ mod names;
 pub mod oracle;
 mod params;
 mod probs;
+#[cfg(feature = "cli")]
+pub mod program;
 pub mod record;
 mod request;
 mod sampler;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use sampler_chain::compare::{Comparison, Divergence, Follow, Setup, Summary};
+use crate::compare::{Comparison, Divergence, Follow, Setup, Summary};
 
 /// How wide a name may be to stand in the line of its numbers.
 const NAME: usize = 14;

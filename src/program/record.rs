@@ -1,14 +1,14 @@
 use std::error::Error;
-use std::io::{IsTerminal, Write, stdout};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use sampler_chain::record::{Header, Parameters, mend};
-use sampler_chain::{Recorded, Recorder, Sampler};
+use crate::record::{Header, Parameters, mend};
+use crate::{Recorded, Recorder, Sampler};
 
-use crate::input::{ChainArgs, Input, RowArgs};
-use crate::progress::Progress;
-use crate::sample::print_row;
+use crate::program::input::{ChainArgs, Input, RowArgs};
+use crate::program::progress::Progress;
+use crate::program::sample::print_row;
 
 /// Draw one token from each row, as sample does, and keep all of it in a record.
 ///
@@ -43,8 +43,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     if !args.json {
         writeln!(out, "seed {seed}")?;
     }
-    // On a terminal the rows themselves show how far it is.
-    let mut progress = (!stdout().is_terminal()).then(|| Progress::new(input.rows.len() as u64));
+    let progress = Progress::of_printing(input.rows.len());
     let (mut row, mut text) = (Vec::new(), Vec::new());
     for i in input.rows.clone() {
         input.row(i, &mut row)?;
@@ -57,7 +56,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
         let piece = input.vocab.as_ref().map(|vocab| vocab.piece(drawn.id).to_vec());
         text.extend_from_slice(piece.as_deref().unwrap_or_default());
         print_row(args.json, i, drawn, piece.as_deref(), seed, out)?;
-        progress.iter_mut().for_each(Progress::step);
+        progress.step();
     }
     if !args.json {
         if input.vocab.is_some() {

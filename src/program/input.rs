@@ -5,14 +5,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sampler_chain::{
+use crate::{
     ChainFile, Ctx, DEFAULT_SEED, FileError, Format, GgufFile, LogitsFile, Params, Record, Report, Sampler, Vocab,
     VocabFile,
 };
 
-use crate::flags::Flags;
-use crate::recorded_rows::RecordedRows;
-use crate::request;
+use crate::program::flags::Flags;
+use crate::program::recorded_rows::RecordedRows;
+use crate::program::request;
 
 /// The rows and what belongs to them.
 #[derive(clap::Args)]

@@ -1,6 +1,6 @@
 //! What the page's plots show.
 
-use sampler_chain::compare::{Comparison, RowResult, median};
+use crate::compare::{Comparison, RowResult, median};
 
 use super::bins::{Bin, KL_BINS, Middle, TV_BINS, along_rows, count, kl_bin, kl_edge, tv_bin};
 use super::plots::{Column, Figure, Mark, Strip};

@@ -2,7 +2,7 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use sampler_chain::{ParameterInfo, StepInfo, chain_schema};
+use crate::{ParameterInfo, StepInfo, chain_schema};
 use serde_json::{Value, json};
 
 /// Texts are as wide as this.

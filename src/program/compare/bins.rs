@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sampler_chain::compare::{Comparison, RowResult, median};
+use crate::compare::{Comparison, RowResult, median};
 
 /// Neighbouring rows, with all seeds.
 pub struct Bin {

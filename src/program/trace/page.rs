@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use sampler_chain::Trace;
-use sampler_chain::trace::{Candidate, Mass, Piece, Set, Step};
+use crate::Trace;
+use crate::trace::{Candidate, Mass, Piece, Set, Step};
 use serde::Serialize;
 
 use super::fit::cut;
 use super::table::params;
-use crate::input::Input;
+use crate::program::input::Input;
 
 /// How many candidates a step has where nobody says another number.
 pub const TOP: usize = 12;
@@ -172,7 +172,7 @@ impl Row {
         }
         trace.piece.iter().for_each(|piece| drop(pieces.insert(trace.token, piece.to_string())));
         let path = trace.story(trace.token).map_or(Vec::new(), |story| {
-            let point = |point: &Option<_>| point.map(|p: sampler_chain::trace::Point| (p.rank, p.prob.map(short)));
+            let point = |point: &Option<_>| point.map(|p: crate::trace::Point| (p.rank, p.prob.map(short)));
             story.points.iter().map(point).collect()
         });
         Self {

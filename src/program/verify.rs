@@ -3,7 +3,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use sampler_chain::oracle::Replayer;
+use crate::oracle::Replayer;
 
 /// Replay recorded results of the real llama.cpp and compare every bit.
 ///

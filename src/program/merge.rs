@@ -3,9 +3,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use sampler_chain::compare::{Comparison, Shard};
+use crate::compare::{Comparison, Shard};
 
-use crate::compare::Outputs;
+use crate::program::compare::Outputs;
 
 /// Make one comparison of the shards that compare --shard wrote, in any order.
 ///

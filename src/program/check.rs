@@ -3,9 +3,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sampler_chain::{ChainFile, DEFAULT_SEED, FileError, Params, SamplerStep, llama_server_chain};
+use crate::{ChainFile, DEFAULT_SEED, FileError, Params, SamplerStep, llama_server_chain};
 
-use crate::request;
+use crate::program::request;
 
 /// Read a chain file or a request, and print the chain as it will run, or everything that is wrong with it.
 ///

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use sampler_chain::{Diff, GgufFile, Record, Vocab, VocabFile};
+use crate::{Diff, GgufFile, Record, Vocab, VocabFile};
 
-use crate::progress::Progress;
+use crate::program::progress::Progress;
 use report::Report;
 
 /// Tell where two records of the same generation part, and why.
@@ -44,7 +44,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
         (None, Some(path)) => Some(Arc::new(GgufFile::open(path)?.vocab()?)),
         (None, None) => None,
     };
-    let mut progress = Progress::new((a.n_draws() + b.n_draws()) as u64);
+    let progress = Progress::new(a.n_draws() + b.n_draws());
     let diff = Diff::between_seen(&a, &b, vocab.clone(), || progress.step())?;
     drop(progress);
     if args.json {

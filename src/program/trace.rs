@@ -6,25 +6,25 @@ mod table;
 mod why;
 
 use std::error::Error;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget};
-use sampler_chain::trace::Step;
-use sampler_chain::{Sampler, Trace, TraceOptions};
+use crate::trace::Step;
+use crate::{Sampler, Trace, TraceOptions};
 use serde::Serialize;
 
-use crate::input::{ChainArgs, RowArgs};
+use crate::program::input::{ChainArgs, RowArgs};
+use crate::program::progress::Progress;
 
 /// Show what each step of a chain does to the candidates.
 ///
-/// One draw a row, each drawn token accepted before the next row, as by sample. A table has a line a step: the candidates
+/// One draw a row, each drawn token accepted before the next row, as by sample; of a record's rows, what was accepted then. A table has a line a step: the candidates
 /// left, whether they are known to be sorted, the entropy in bits, the probability of the top, the probability that the step
 /// removed and that it shifted (the total variation: removed, and taken from those that stayed), and its time. Then
 /// bars: the first candidates of the row, and after each step that changed something, with what they gained in percentage
-/// points; > marks the drawn token, with its rank where it is not among the first. In pieces, ␠ is a space, ␊ a newline, \xE2 a byte that is not UTF-8.
+/// points; > marks the drawn token, with its rank where it is not among the first. In pieces, ␠ is a space, ␊ a newline, \xE2
+/// a byte that is not UTF-8.
 ///
 /// The times are those of the quickest of three draws that nobody looks into. A step can put work off until another step
 /// needs its outcome, and then the time is the latter's.
@@ -80,12 +80,13 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
         return Err(format!("{}: there is no folder {}", path.display(), folder.display()).into());
     }
     let mut page = args.html.as_deref().map(|_| page::Page::new(&input));
-    let progress = Progress::new(input.rows.len(), page.is_some() || !io::stdout().is_terminal());
+    let n = input.rows.len();
+    let progress = if page.is_some() { Progress::new(n) } else { Progress::of_printing(n) };
     let mut row = Vec::new();
     for i in input.rows.clone() {
         input.row(i, &mut row)?;
         let trace = draw(&mut sampler, &row, &options).map_err(|error| format!("row {i}: {error}"))?;
-        sampler.accept(trace.token)?;
+        input.accept(i, trace.token, &mut sampler)?;
         match &mut page {
             Some(page) => {
                 if !page.add(i, &trace) {
@@ -102,7 +103,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
         }
         progress.step();
     }
-    progress.end();
+    drop(progress);
     if let (Some(page), Some(path)) = (page, &args.html) {
         let (html, notes) = page.finish()?;
         std::fs::write(path, &html).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -131,30 +132,4 @@ fn print(row: usize, trace: &Trace, follow: &[u32], shown: usize, out: &mut impl
     }
     table::head(row, trace, out)?;
     follow.iter().filter_map(|&token| trace.story(token)).try_for_each(|story| why::print(trace, story, out))
-}
-
-/// A bar on stderr for what takes longer than a second.
-struct Progress {
-    bar: ProgressBar,
-    start: Instant,
-    is_wanted: bool,
-}
-
-impl Progress {
-    fn new(n_rows: usize, is_wanted: bool) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(n_rows as u64), ProgressDrawTarget::hidden());
-        Self { bar, start: Instant::now(), is_wanted }
-    }
-
-    fn step(&self) {
-        if self.is_wanted && self.bar.is_hidden() && self.start.elapsed() > Duration::from_secs(1) {
-            // Hidden still where stderr is no terminal.
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        self.bar.inc(1);
-    }
-
-    fn end(&self) {
-        self.bar.finish_and_clear();
-    }
 }

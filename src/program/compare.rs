@@ -15,11 +15,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use sampler_chain::compare::{Comparison, Contestant, Follow, Plan, Shard, ShardNumber};
+use crate::compare::{Comparison, Contestant, Follow, Plan, Shard, ShardNumber};
 use serde_json::json;
 
-use crate::input::{Input, RowArgs, parse_ids};
+use crate::program::input::{Input, RowArgs, parse_ids};
+use crate::program::progress::Progress;
 pub use outputs::Outputs;
 
 /// Compare chains with a baseline along the rows of a logits file.
@@ -44,8 +44,8 @@ pub struct Args {
     /// How many seeds, from --seed on; a million at most.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     seeds: u32,
-    /// After each row, tell every chain the token that it drew itself. Without this and --tokens, all are told the baseline's, so
-    /// that penalties and DRY see one history.
+    /// After each row, tell every chain the token that it drew itself. Without this and --tokens, all are told the same, so that
+    /// penalties and DRY see one history: a record's tokens, or for other rows the baseline's.
     #[arg(long, conflicts_with = "tokens")]
     own_history: bool,
     /// After each row, tell every chain the token of the text along which the rows were recorded: one id a row, or a file of
@@ -95,7 +95,7 @@ impl Args {
             .follow(match &self.tokens {
                 Some(given) => Follow::Tokens(parse_ids("--tokens", given)?),
                 None if self.own_history => Follow::Own,
-                None => Follow::Baseline,
+                None => recorded_text(input).map_or(Follow::Baseline, Follow::Tokens),
             });
         Ok(if self.no_time { plan.untimed() } else { plan })
     }
@@ -103,14 +103,26 @@ impl Args {
     /// Draws on all cores, under a progress bar.
     fn draw(&self, plan: &Plan<'_>, number: ShardNumber, n_rows: usize) -> Result<Shard, Box<dyn Error>> {
         let n_cells = number.cells(n_rows.saturating_mul(self.seeds as usize)).len();
-        // Hidden where stderr is no terminal.
-        let bar = ProgressBar::new(n_cells as u64);
-        bar.set_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} rows, {eta} left")?);
+        let progress = Progress::new(n_cells);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.map_or(0, usize::from)).build()?;
-        let shard = pool.install(|| plan.run_shard(number, &|| bar.inc(1)));
-        bar.finish_and_clear();
-        Ok(shard?)
+        Ok(pool.install(|| plan.run_shard(number, &|| progress.step()))?)
     }
+}
+
+/// The text of a record along its rows. None for rows that are no record's, and where a row was not followed by one token.
+fn recorded_text(input: &Input) -> Option<Vec<u32>> {
+    input.logits.record()?;
+    let after = |row| match input.accepted(row) {
+        Some(&[token]) if input.only_accepted(row) => Some(token),
+        _ => None,
+    };
+    let text: Option<Vec<u32>> = input.rows.clone().map(after).collect();
+    if text.is_none() {
+        eprintln!(
+            "note: not every row of the record was followed by one token: the baseline's are told after each row"
+        );
+    }
+    text
 }
 
 fn print_shard(args: &Args, shard: &Shard, out: &mut impl Write) -> Result<(), Box<dyn Error>> {

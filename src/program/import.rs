@@ -3,10 +3,10 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::import::{Absent, Backend, Imported, Options, Source, import, import_file};
+use crate::{Format, WriteError};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use sampler_chain::import::{Absent, Backend, Imported, Options, Source, import, import_file};
-use sampler_chain::{Format, WriteError};
 use serde_json::{Value, json};
 
 /// Make a chain file of another program's preset, and tell what became of each of its fields.

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use sampler_chain::Trace;
-use sampler_chain::trace::{Candidate, Mass, Piece, Point, Set, Step};
+use crate::Trace;
+use crate::trace::{Candidate, Mass, Piece, Point, Set, Step};
 use serde_json::{Map, Value};
 
 use super::fit::{WIDTH, bar, cut, pad, percent, time};

@@ -1,6 +1,6 @@
 //! A request body of the command line.
 
-use sampler_chain::{Params, Report};
+use crate::{Params, Report};
 use serde_json::Value;
 
 /// Reads a body, which is a file's name or the JSON itself, over a base.

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use sampler_chain::trace::{Piece, Point, Story};
-use sampler_chain::{Trace, Vocab};
+use crate::trace::{Piece, Point, Story};
+use crate::{Trace, Vocab};
 
 use super::fit::{WIDTH, bar, cut, percent};
 use super::table::{label, params};

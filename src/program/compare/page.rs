@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sampler_chain::compare::{ChainSetup, Comparison, Divergence, Setup, Summary};
+use crate::compare::{ChainSetup, Comparison, Divergence, Setup, Summary};
 use serde_json::Value;
 
 use super::plots::escape;

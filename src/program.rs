@@ -1,4 +1,13 @@
-//! The program: a file a subcommand.
+//! The program `sampler-chain`: a file a subcommand.
+//!
+//! It stands in the library so that a program with steps of its own can be it, too: a step is known where it is linked.
+//!
+//! ```no_run
+//! // use my_steps as _;
+//! fn main() -> std::process::ExitCode {
+//!     sampler_chain::program::main()
+//! }
+//! ```
 
 mod check;
 mod compare;
@@ -37,28 +46,30 @@ struct Args {
 enum Command {
     Sample(Box<sample::Args>),
     Check(check::Args),
+    Steps(steps::Args),
+    Import(import::Args),
+    Trace(Box<trace::Args>),
     Compare(Box<compare::Args>),
     Merge(merge::Args),
-    Steps(steps::Args),
-    Trace(Box<trace::Args>),
-    Diff(diff::Args),
     Record(Box<record::Args>),
-    Import(import::Args),
+    Diff(diff::Args),
     Verify(verify::Args),
 }
 
-fn main() -> ExitCode {
+/// Runs what the command line asks for, and gives the exit status: 0, 1 for a "no" (a case that fails, a chain that is wrong, records
+/// that differ), 2 for an error.
+pub fn main() -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match Args::parse().command {
         Command::Sample(args) => sample::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
+        Command::Steps(args) => steps::run(&args, &mut out),
+        Command::Import(args) => import::run(&args, &mut out),
+        Command::Trace(args) => trace::run(&args, &mut out),
         Command::Compare(args) => compare::run(&args, &mut out),
         Command::Merge(args) => merge::run(&args, &mut out),
-        Command::Steps(args) => steps::run(&args, &mut out),
-        Command::Trace(args) => trace::run(&args, &mut out),
-        Command::Diff(args) => diff::run(&args, &mut out),
         Command::Record(args) => record::run(&args, &mut out),
-        Command::Import(args) => import::run(&args, &mut out),
+        Command::Diff(args) => diff::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),
     };
     let done = done.and_then(|code| Ok(out.flush().map(|()| code)?));

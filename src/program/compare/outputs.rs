@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use sampler_chain::compare::{Comparison, Divergence, Summary};
+use crate::compare::{Comparison, Divergence, Summary};
 use serde_json::json;
 
 use super::{page, table, write_rows};

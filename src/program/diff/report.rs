@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use sampler_chain::Vocab;
-use sampler_chain::diff::{
+use crate::Vocab;
+use crate::diff::{
     Cause, Diff, Difference, Earlier, HistoryDifference, LogitPair, LogitsDifference, Parting, PartingToken, Side,
 };
 
@@ -123,7 +123,6 @@ impl<'d> Report<'d> {
                 }
                 after.iter().try_for_each(|history| line(out, &format!("afterwards: {}", self.history(history))))
             }
-            _ => line(out, &format!("{difference:?}")),
         }
     }
 

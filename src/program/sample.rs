@@ -2,10 +2,10 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use sampler_chain::Cand;
+use crate::Cand;
 use serde_json::json;
 
-use crate::input::{ChainArgs, RowArgs};
+use crate::program::input::{ChainArgs, RowArgs};
 
 /// Draw one token from each row of a logits file.
 ///

@@ -1,7 +1,7 @@
 //! What a record says about its rows beside the logits.
 
-use sampler_chain::Record;
-use sampler_chain::record::Frame;
+use crate::Record;
+use crate::record::Frame;
 
 /// What was accepted after each row.
 pub struct RecordedRows(Vec<After>);

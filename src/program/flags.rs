@@ -1,6 +1,6 @@
 //! llama.cpp's sampling flags, by its names. They lie over a model's values and under a request.
 
-use sampler_chain::{Layer, Params, Report};
+use crate::{Layer, Params, Report};
 use serde_json::{Map, Value, json};
 
 /// The sampling flags of llama.cpp.
@@ -177,12 +177,12 @@ impl Flags {
 mod tests {
     use std::collections::BTreeSet;
 
+    use crate::import::{Flag, FlagKind, llama_cpp_flags};
     use clap::{Args, Command, FromArgMatches};
-    use sampler_chain::import::{Flag, FlagKind, llama_cpp_flags};
 
     use super::*;
 
-    /// These flags and those of presets and command lines (`sampler_chain::import`) are two tables of the same: each name,
+    /// These flags and those of presets and command lines (`crate::import`) are two tables of the same: each name,
     /// and the field that each sets.
     #[test]
     fn the_flags_are_those_that_import_reads() {
