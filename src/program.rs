@@ -26,6 +26,7 @@ mod trace;
 mod verify;
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
@@ -59,8 +60,13 @@ enum Command {
 /// Runs what the command line asks for, and gives the exit status: 0, 1 for a "no" (a case that fails, a chain that is wrong, records
 /// that differ), 2 for an error.
 pub fn main() -> ExitCode {
+    run(std::env::args_os())
+}
+
+/// The same with given words, of which the first is the program's name.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
-    let done = match Args::parse().command {
+    let done = match Args::parse_from(words).command {
         Command::Sample(args) => sample::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
         Command::Steps(args) => steps::run(&args, &mut out),

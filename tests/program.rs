@@ -136,7 +136,12 @@ fn sample_takes_a_model_and_flags() {
     let (_, refused) = sample(&["--gguf", "testing/data/gguf/bpe-alphabet.gguf"]);
     assert!(refused.contains("bpe-alphabet.gguf has 259 tokens, and the rows of"), "{refused}");
     let (_, refused) = sample(&["--chain", "examples/chains/min-p.toml", "--temp", "1"]);
-    assert!(refused.contains("cannot be used with"), "{refused}");
+    assert_eq!(refused, "error: --chain: a chain file has its own parameters, so temperature has no place in it\n");
+    // The seed has one: over the file's 42.
+    let (drawn, _) = sample(&["--chain", "examples/chains/llama-server.toml", "--seed", "7"]);
+    assert_eq!(drawn["seed"], 7);
+    let (drawn, _) = sample(&["--chain", "examples/chains/llama-server.toml"]);
+    assert_eq!(drawn["seed"], 42);
     let (_, refused) = sample(&["-l", "5"]);
     assert!(refused.contains("\"5\" is no bias; 15043+1 and 15043-1 are"), "{refused}");
 }

@@ -44,6 +44,11 @@ fn a_trace_of_a_record_goes_along_it() {
     assert_eq!((&one[0]["token"], &one[0]["logits"], &one[0]["steps"][0]["mass"]), {
         (&traced[7]["token"], &traced[7]["logits"], &traced[7]["steps"][0]["mass"])
     });
+    // Another seed is the same chain's: with the record's it draws the same.
+    let seeded = |seed: &str| lines(&run(&["trace", "--logits", &path, "--json", "--top", "1", "--seed", seed]));
+    assert_eq!(tokens(&seeded("5")), drawn);
+    assert_ne!(tokens(&seeded("6")), drawn);
+    assert_eq!(seeded("6")[9]["steps"][0]["params"], traced[9]["steps"][0]["params"]);
     // Another chain follows the record's tokens, not its own.
     let greedy = lines(&run(&["trace", "--logits", &path, "--json", "--top", "1", "--request", CHAIN, "--temp", "0"]));
     assert_eq!(greedy[9]["n_accepted"], 12);

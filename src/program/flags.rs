@@ -109,6 +109,18 @@ impl Flags {
         self.body().as_object().is_some_and(|body| !body.is_empty())
     }
 
+    /// The seed, if one was given.
+    pub fn seed(&self) -> Result<Option<u32>, String> {
+        let seed = self.seed.map(|seed| json!({"seed": seed}));
+        let read = |body| Params::from_layer(&body, &Params::default(), None, Layer::Preset);
+        seed.map(|body| read(body).map(|(params, _)| params.seed).map_err(|error| error.to_string())).transpose()
+    }
+
+    /// A flag that was given besides the seed, by its name in a request.
+    pub fn first_but_seed(&self) -> Option<String> {
+        self.body().as_object()?.keys().find(|key| *key != "seed").cloned()
+    }
+
     /// Puts what was given over a base.
     pub fn over(&self, base: &Params) -> Result<(Params, Report), String> {
         let (mut params, report) =

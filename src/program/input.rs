@@ -13,6 +13,7 @@ use crate::{
 use crate::program::flags::Flags;
 use crate::program::recorded_rows::RecordedRows;
 use crate::program::request;
+use crate::sampler::effective_seed;
 
 /// The rows and what belongs to them.
 #[derive(clap::Args)]
@@ -41,8 +42,8 @@ pub struct RowArgs {
 /// The chain: a file's, or the one that llama-server builds from the model's values, the flags and a request.
 #[derive(clap::Args)]
 pub struct ChainArgs {
-    /// A chain file, TOML or JSON.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["request", "Flags"])]
+    /// A chain file, TOML or JSON. Of the flags below, --seed alone goes with it, over the file's.
+    #[arg(long, value_name = "FILE", conflicts_with = "request")]
     chain: Option<PathBuf>,
     /// A llama-server request body: a file, or the JSON itself.
     #[arg(long, value_name = "FILE-OR-JSON")]
@@ -114,11 +115,24 @@ impl ChainArgs {
 
     /// A sampler of the chain, which has seen nothing yet.
     pub fn unprompted(&self, input: &Input) -> Result<Sampler, Box<dyn Error>> {
-        match (&self.chain, input.logits.record()) {
-            (Some(path), _) => input.of_chain_file(path),
-            (None, Some(record)) if !self.is_given() => Ok(record.sampler(input.vocab.clone())?),
-            (None, _) => input.of_params(&self.flags, self.request.as_deref()),
+        let mut sampler = match (&self.chain, input.logits.record()) {
+            (Some(path), _) => {
+                if let Some(flag) = self.flags.first_but_seed() {
+                    return Err(
+                        format!("--chain: a chain file has its own parameters, so {flag} has no place in it").into()
+                    );
+                }
+                input.of_chain_file(path)?
+            }
+            (None, Some(record)) if self.request.is_none() && self.flags.first_but_seed().is_none() => {
+                record.sampler(input.vocab.clone())?
+            }
+            (None, _) => return input.of_params(&self.flags, self.request.as_deref()),
+        };
+        if let Some(seed) = self.flags.seed()? {
+            sampler.restart(effective_seed(seed));
         }
+        Ok(sampler)
     }
 
     /// Whether a chain, a request or a flag was given.
