@@ -112,7 +112,19 @@ fn every_example_in_a_steps_docs_is_a_step() {
 #[test]
 fn every_chain_in_the_pages_is_one() {
     let mut n_chains = 0;
-    let pages = ["adding-a-step", "chain-files", "constrained", "fidelity", "gguf", "requests", "steps"];
+    let pages = [
+        "adding-a-step",
+        "chain-files",
+        "constrained",
+        "fidelity",
+        "from-idea-to-gate",
+        "gguf",
+        "importing",
+        "records",
+        "requests",
+        "steps",
+        "workbench",
+    ];
     for page in pages.map(|page| format!("docs/{page}.md")).into_iter().chain(["README.md".into()]) {
         let text = read(&page);
         let mut blocks = text.split("```");

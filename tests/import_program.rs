@@ -112,18 +112,3 @@ fn refusals() {
     let unused = "error: --backend says nothing about a preset of koboldcpp: it is for sillytavern\n";
     assert_eq!(refusal(&[KOBOLD, "--backend", "aphrodite"]), unused);
 }
-
-/// The page's commands print what it says: the report, then the chain.
-#[test]
-fn the_page_shows_what_is_printed() {
-    let page = std::fs::read_to_string(root().join("docs/importing.md")).unwrap();
-    let blocks = page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let mut n_commands = 0;
-    for command in blocks.flat_map(|block| block.split("$ sampler-chain ").skip(1)) {
-        let (line, expected) = command.split_once('\n').unwrap();
-        let output = run(&line.split(' ').collect::<Vec<_>>());
-        assert_eq!(text(&output.stderr) + &text(&output.stdout), expected, "$ sampler-chain {line}");
-        n_commands += 1;
-    }
-    assert!(n_commands >= 4, "{n_commands}");
-}
