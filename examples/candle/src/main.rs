@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use engine::{Engine, default_model};
-use sampler_chain::{ChainFile, Ctx, GgufFile, Params, Sampler, Vocab};
+use sampler_chain::{ChainFile, Ctx, GgufFile, Params, Recorder, Sampler, Vocab};
 
 /// Let a model answer: the text on stdout as it is drawn, the seed and the times on stderr.
 #[derive(Parser)]
@@ -35,6 +35,9 @@ struct Args {
     /// How many tokens at most.
     #[arg(short, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
     n: u32,
+    /// Keep all of it in a record, for trace, compare and diff of sampler-chain.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// The model: GGUF, of the architecture llama, with a byte-level vocabulary and the ChatML template.
     #[arg(long, value_name = "FILE", default_value_os_t = default_model())]
     model: PathBuf,
@@ -63,7 +66,11 @@ fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     eprintln!("seed {}", sampler.seed());
 
     let prompt = engine.encode(&chat(&args.prompt))?;
+    let mut record = args.record.as_deref().map(|path| Recorder::create(path, &sampler)).transpose()?;
     sampler.accept_prompt_all(&prompt)?;
+    if let Some(record) = &mut record {
+        record.prompt(&prompt)?;
+    }
     let start = Instant::now();
     let mut logits = engine.read(&prompt)?;
     let reading = start.elapsed();
@@ -76,6 +83,10 @@ fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         sampler.accept(token)?;
         sampling += drawing.elapsed();
         n_drawn += 1;
+        if let Some(record) = &mut record {
+            record.draw(&logits, token)?;
+            record.accept(token)?;
+        }
         if engine.vocab.is_eog(token) {
             break;
         }
