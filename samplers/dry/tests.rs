@@ -87,11 +87,14 @@ fn a_long_run_of_one_token_is_linear() {
     let time = |n: usize| {
         let window = vec![5u32; n];
         let mut repeats = Vec::new();
-        let start = std::time::Instant::now();
-        suffix_repeats(&window, i32::MAX, &mut repeats);
-        start.elapsed()
+        let once = |_| {
+            let start = std::time::Instant::now();
+            suffix_repeats(&window, i32::MAX, &mut repeats);
+            start.elapsed()
+        };
+        // The quickest, as other tests run beside this one.
+        (0..5).map(once).min().unwrap()
     };
-    time(100_000);
     let (short, long) = (time(100_000), time(1_000_000));
     assert!(long < short * 40 + std::time::Duration::from_millis(20), "{short:?} for 100,000, {long:?} for 1,000,000");
 }
