@@ -1,7 +1,9 @@
 //! What leaves the set. None of these verbs changes the order, nor `sorted`; a selection that leaves is none any more.
 
 use super::deferred::Asked;
-use super::{Cand, CandSet, Form};
+use super::order::Scratch;
+use super::{Cand, CandBuf, CandSet, Form};
+use crate::libstdcxx::{risen, rising};
 
 impl CandSet<'_> {
     /// Keeps the first `n`.
@@ -45,6 +47,27 @@ impl CandSet<'_> {
             self.selected = None;
         }
         self.len = kept;
+    }
+
+    /// Removes the candidates for which `remove` holds, but for the `n` with the largest logits and what is tied with the last
+    /// of these: Hugging Face's `min_tokens_to_keep`. One always stays.
+    pub fn remove_but_best(&mut self, n: usize, mut remove: impl FnMut(&Cand) -> bool) {
+        let nth = self.nth_largest_logit(n.max(1));
+        self.retain(|cand| !(cand.logit < nth && remove(cand)));
+    }
+
+    /// The `n`th largest logit, from 1, or the smallest. -infinity for an empty set.
+    fn nth_largest_logit(&mut self, n: usize) -> f32 {
+        if n == 1 || self.is_empty() {
+            let best = self.argmax();
+            return best.and_then(|i| self.get(i)).map_or(f32::NEG_INFINITY, |cand| cand.logit);
+        }
+        self.array();
+        let CandBuf { cands, scratch: Scratch { sample, .. }, .. } = &mut *self.buf;
+        sample.clear();
+        sample.extend(cands[self.start..self.start + self.len].iter().map(|cand| rising(cand.logit)));
+        let at = sample.len() - n.min(sample.len());
+        risen(*sample.select_nth_unstable(at).1)
     }
 
     /// Keeps the candidates whose logit is at least `logit`, if these are at least `at_least` and at least one; else
@@ -135,5 +158,30 @@ mod tests {
         assert_eq!(cands.len(), 5);
         assert!(cands.retain_above(3.0, 3));
         assert_eq!(ids(&mut cands), [0, 3, 4]);
+    }
+
+    #[test]
+    fn the_best_and_their_equals_stay() {
+        let logits = [3.0, -0.0, 2.0, 5.0, 2.0, 0.0];
+        for (n, expected) in [(0, &[3][..]), (1, &[3]), (2, &[0, 3]), (3, &[0, 2, 3, 4]), (4, &[0, 2, 3, 4])] {
+            let mut buf = CandBuf::default();
+            let mut cands = CandSet::new(&logits, &mut buf);
+            cands.remove_but_best(n, |_| true);
+            assert_eq!(ids(&mut cands), expected, "n = {n}");
+        }
+        for n in [5, 6, 9] {
+            let mut buf = CandBuf::default();
+            let mut cands = CandSet::new(&logits, &mut buf);
+            cands.remove_but_best(n, |_| true);
+            assert_eq!(cands.len(), 6, "n = {n}");
+        }
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&logits, &mut buf);
+        cands.remove_but_best(1, |cand| cand.logit == 2.0);
+        assert_eq!(ids(&mut cands), [0, 1, 3, 5]);
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&[], &mut buf);
+        cands.remove_but_best(2, |_| true);
+        assert!(cands.is_empty());
     }
 }
