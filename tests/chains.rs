@@ -7,7 +7,8 @@ use sampler_chain::{ChainFile, Ctx, Format, Params, llama_server_chain};
 
 fn ready_made() -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/chains");
-    std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect()
+    let files = |dir: PathBuf| std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    files(dir.clone()).chain(files(dir.join("community"))).filter(|path| path.is_file()).collect()
 }
 
 #[test]

@@ -2,3 +2,7 @@
 //! things by one name, the variant is a parameter.
 //!
 //! A truncation here never leaves nothing: where it would remove all, the most likely candidate stays.
+
+mod top_a;
+
+pub use top_a::TopA;

@@ -1,0 +1,153 @@
+"""Records what the references of the truncations keep that llama.cpp does not have.
+
+epsilon_cutoff, eta_cutoff and top_h: the classes of Hugging Face transformers, run with torch on the CPU. top_a, p_less and
+min_k: the formula, in numpy. A reference masks what it removes; here that is left out of what is written down. What a reference does
+not say is taken from libllama: the order of the steps that sort, equals included, is that of its top_k.
+
+Where an exp or a log decides, no candidate is nearer than 1e-4 to the cut, relative to it. Cases that are `by_hand` lie on it: their
+probabilities are powers of two, and the recorder checks that the reference keeps what they say.
+
+From the root of the repository, with transformers 5.23.0, torch 2.15.0 and the libllama.so of testing/README.md:
+    python testing/record_community_truncations.py path/to/libllama.so [--out testing/data] [--only top_a]
+"""
+
+import argparse
+import pathlib
+
+import numpy as np
+
+import oracle_lib as oracle
+from cases import community_truncations
+from libllama import Libllama
+
+NEAREST = 1e-4
+NUMPY = f"numpy {np.__version__}, "
+
+
+def softmax(row):
+    """In f32."""
+    with np.errstate(over="ignore"):
+        weights = np.exp(row - row.max())
+    return weights / weights.sum()
+
+
+def distance(values, cut):
+    """How near the nearest is to the cut, relative to it."""
+    return np.min(np.abs(values - cut)) / abs(cut) if cut else np.inf
+
+
+class Reference:
+    """What a step's reference keeps of a row: `keeps(row, **parameters)` gives a mask, and how near the cut was."""
+
+    sorts = False
+    source = ""
+
+    def order(self, llama, row):
+        """The places in the order in which the step leaves them."""
+        return llama.apply_in_place(row, {"type": "top_k", "k": len(row)})["id"] if self.sorts else np.arange(len(row))
+
+
+class TopA(Reference):
+    source = NUMPY + "formula of RWKV-LM"
+
+    def keeps(self, row, a=0.2):
+        p = softmax(row)
+        cut = np.float32(a) * p.max() ** 2
+        return p >= cut, distance(p, cut)
+
+
+REFERENCES = {"top_a": TopA()}
+
+
+class Recorder:
+    """Cases of one step."""
+
+    def __init__(self, llama, step):
+        self.llama, self.step, self.reference = llama, step, REFERENCES[step]
+        self.cases, self.names = [], set()
+
+    def add(self, name, parameters, *rows, by_hand=None, sort_first=False):
+        """`rows` are lists; `by_hand` the places that must be kept of each, where some lie on the cut."""
+        rows = [np.array([float(x) for x in row], dtype=np.float32) for row in rows]
+        values = [[oracle.f32(x) for x in row] for row in rows]
+        self.write(name, parameters, rows, {"values": values}, by_hand, sort_first)
+
+    def synthetic(self, name, parameters, kind, n_vocab, n_rows=2, sort_first=False):
+        """Rows that are far enough from the cut: the first seeds of the name for which they are."""
+        for turn in range(1000):
+            seed = oracle.seed_of(f"logits {self.step}/{name}/{turn}")
+            rows = [oracle.synthetic_row(kind, seed, n_vocab, i) for i in range(n_rows)]
+            if all(self.reference.keeps(row, **parameters)[1] >= NEAREST for row in rows):
+                of = {"synthetic": {"kind": kind, "seed": seed, "n_vocab": n_vocab, "rows": n_rows}}
+                return self.write(name, parameters, rows, of, None, sort_first)
+        raise ValueError(f"{name}: every row is too near the cut")
+
+    def write(self, name, parameters, rows, logits, by_hand, sort_first):
+        if name in self.names:
+            raise ValueError(f"two cases are called {name}")
+        if len({len(row) for row in rows}) != 1:
+            raise ValueError(f"{name}: rows of several lengths")
+        self.names.add(name)
+        before = [{"type": "top_k", "k": len(rows[0])}] if sort_first else []
+        tokens, steps = [], []
+        for i, row in enumerate(rows):
+            ids = np.arange(len(row))
+            told = []
+            if sort_first:
+                ids = self.llama.apply_in_place(row, before[0])["id"]
+                told.append(after("top_k", row, ids, True))
+            seen = row[ids]
+            mask, nearest = self.reference.keeps(seen, **parameters)
+            if by_hand is not None:
+                if (found := sorted(ids[mask].tolist())) != sorted(by_hand[i]):
+                    raise ValueError(f"{self.step}/{name}, row {i}: the reference keeps {found}, expected {by_hand[i]}")
+            elif nearest < NEAREST:
+                raise ValueError(f"{self.step}/{name}, row {i}: {nearest} from the cut")
+            order = np.arange(len(seen)) if sort_first else self.reference.order(self.llama, seen)
+            if self.reference.sorts:
+                # Which of the equals at the cut the reference keeps is no rule of its own.
+                kept = order[: mask.sum()]
+                if sorted(seen[kept]) != sorted(seen[mask]):
+                    raise ValueError(f"{self.step}/{name}, row {i}: the reference does not keep the largest")
+            else:
+                kept = order[mask]
+            is_sorted = sort_first or self.reference.sorts
+            told += [after(step, row, ids[kept], is_sorted) for step in (self.step, "greedy")]
+            steps.append(told)
+            tokens.append(int(ids[kept][np.argmax(seen[kept])]))
+        self.cases.append({
+            "name": f"{self.step}/{name}",
+            "source": self.reference.source,
+            "logits": logits,
+            "chain": {"seed": 1, "steps": [*before, {"type": self.step, **parameters}, {"type": "greedy"}]},
+            "expect": {"tokens": tokens, "steps": steps},
+        })
+
+
+def after(step, row, ids, is_sorted):
+    pairs = np.stack([ids.astype("<u4"), row[ids].view("<u4")], axis=1)
+    return {"step": step.replace("_", "-"), "size": len(ids), "sorted": is_sorted, "digest": oracle.digest(pairs.tobytes())}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Records what the references of truncations keep.")
+    parser.add_argument("libllama")
+    parser.add_argument("--out", default="testing/data")
+    parser.add_argument("--only", choices=REFERENCES)
+    arguments = parser.parse_args()
+
+    llama = Libllama(arguments.libllama)
+    for step, reference in REFERENCES.items():
+        if arguments.only not in (None, step):
+            continue
+        recorder = Recorder(llama, step)
+        getattr(community_truncations, step)(recorder)
+        head = oracle.head(reference.source, "testing/record_community_truncations.py")
+        head["build"] = "order: libllama " + oracle.BUILD if reference.sorts else reference.source
+        path = pathlib.Path(arguments.out) / f"steps-{step}.jsonl"
+        oracle.write_lines(path, head, recorder.cases)
+        print(f"{path}: {len(recorder.cases)} cases, {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
