@@ -56,7 +56,41 @@ class TopA(Reference):
         return p >= cut, distance(p, cut)
 
 
-REFERENCES = {"top_a": TopA()}
+class OfTransformers(Reference):
+    """A class of transformers, run with torch on the CPU."""
+
+    def run(self, name, row, *arguments, **parameters):
+        """The mask of what it leaves above -infinity."""
+        # Here, so that the formulas in numpy can be recorded without torch.
+        import torch
+        import transformers
+
+        self.source = f"transformers {transformers.__version__} {name} (torch {torch.__version__.split('+')[0]})"
+        warper = getattr(transformers, name)(*arguments, **parameters)
+        scores = warper(torch.zeros((1, 0), dtype=torch.long), torch.from_numpy(row.copy())[None])
+        left = scores[0].numpy()
+        # What is masked already is left masked, whether it was to go or not: such a candidate has no probability.
+        mask = left > -np.inf
+        if not (left[mask] == row[mask]).all():
+            raise ValueError(f"{name} has changed a logit")
+        return mask
+
+
+class EpsilonCutoff(OfTransformers):
+    def keeps(self, row, epsilon=0.0005, min_keep=1):
+        mask = self.run("EpsilonLogitsWarper", row, epsilon, min_tokens_to_keep=min_keep)
+        return mask | tied(row, min_keep), distance(softmax(row), epsilon)
+
+
+def tied(row, min_keep):
+    """Those that min_tokens_to_keep keeps although they were masked before: they are as good as the last of so many."""
+    return row >= np.sort(row)[-min(min_keep, len(row))]
+
+
+REFERENCES = {
+    "top_a": TopA(),
+    "epsilon_cutoff": EpsilonCutoff(),
+}
 
 
 class Recorder:

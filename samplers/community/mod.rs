@@ -3,6 +3,8 @@
 //!
 //! A truncation here never leaves nothing: where it would remove all, the most likely candidate stays.
 
+mod epsilon_cutoff;
 mod top_a;
 
+pub use epsilon_cutoff::EpsilonCutoff;
 pub use top_a::TopA;

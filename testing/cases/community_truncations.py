@@ -41,3 +41,29 @@ def top_a(c):
     c.synthetic("uniform-2000", {"a": 0.001}, "uniform", 2000)
     c.synthetic("sorted/peaked-40", {"a": 0.05}, "peaked", 40, 3, sort_first=True)
     c.synthetic("sorted/uniform-600", {"a": 0.01}, "uniform", 600, sort_first=True)
+
+
+def epsilon_cutoff(c):
+    edges(c, {"epsilon": 0.01})
+    c.add("one-candidate", {"epsilon": 0.5}, [-7.5], [0.0], [300.0])
+    for n in (2, 7, 40):
+        c.add(f"uniform-{n}/below", {"epsilon": 0.6}, [1.5] * n)
+    c.add("uniform-7/above", {"epsilon": 0.1}, [-2.0] * 7)
+    c.add("uniform-4/tie", {"epsilon": 0.25}, [1.5] * 4, by_hand=[[0, 1, 2, 3]])
+    # What equals epsilon stays.
+    c.add("tie-at-the-cut/quarters", {"epsilon": 0.25}, QUARTERS, by_hand=[[0, 1, 2]])
+    c.add("tie-at-the-cut/0.125", {"epsilon": 0.125}, EIGHTHS, by_hand=[[0, 1, 2, 3]])
+    c.add("tie-at-the-cut/just-above", {"epsilon": 0.1251}, EIGHTHS)
+    c.add("all-below", {"epsilon": 0.9}, [1.0, 0.5, 0.0, 1.25], [-3.0, -3.0, -4.0, -3.5])
+    # Of the logits tied with the min_keep-th largest none goes.
+    c.add("min_keep-2/ties", {"epsilon": 0.9, "min_keep": 2}, [1.0, 3.0, 2.0, 2.0], [0.0, 0.0, 0.0, -1.0])
+    c.add("min_keep-3", {"epsilon": 0.9, "min_keep": 3}, [1.0, 3.0, 2.0, 2.5], [1.0, 3.0, 2.0, -9.0])
+    c.add("min_keep-above-the-size", {"epsilon": 0.9, "min_keep": 9}, [1.0, 3.0, 2.0])
+    c.add("min_keep-below-what-passes", {"epsilon": 0.05, "min_keep": 2}, [1.0, 3.0, 2.0, 2.5, -4.0])
+    c.add("default", {}, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0, -5.0, -5.5, -6.0, -7.0])
+    c.synthetic("peaked-40", {"epsilon": 0.001}, "peaked", 40, 3)
+    c.synthetic("ties-40/min_keep-5", {"epsilon": 0.2, "min_keep": 5}, "ties", 40, 3)
+    c.synthetic("masked-40", {"epsilon": 0.0003}, "masked", 40, 3)
+    c.synthetic("uniform-2000", {"epsilon": 0.0009}, "uniform", 2000)
+    c.synthetic("sorted/peaked-40", {"epsilon": 0.0003}, "peaked", 40, 3, sort_first=True)
+    c.synthetic("sorted/uniform-600", {"epsilon": 0.0005, "min_keep": 3}, "uniform", 600, sort_first=True)
