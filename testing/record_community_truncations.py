@@ -82,6 +82,19 @@ class EpsilonCutoff(OfTransformers):
         return mask | tied(row, min_keep), distance(softmax(row), epsilon)
 
 
+class EtaCutoff(OfTransformers):
+    def keeps(self, row, epsilon=0.002, min_keep=1):
+        mask = self.run("EtaLogitsWarper", row, epsilon, min_tokens_to_keep=min_keep)
+        p = softmax(row)
+        cut = min(epsilon, np.sqrt(epsilon) * np.exp(-entropy(p)))
+        return mask | tied(row, min_keep), distance(p, cut)
+
+
+def entropy(p):
+    """In nats."""
+    return -np.sum(p[p > 0] * np.log(p[p > 0]))
+
+
 def tied(row, min_keep):
     """Those that min_tokens_to_keep keeps although they were masked before: they are as good as the last of so many."""
     return row >= np.sort(row)[-min(min_keep, len(row))]
@@ -90,6 +103,7 @@ def tied(row, min_keep):
 REFERENCES = {
     "top_a": TopA(),
     "epsilon_cutoff": EpsilonCutoff(),
+    "eta_cutoff": EtaCutoff(),
 }
 
 

@@ -4,7 +4,9 @@
 //! A truncation here never leaves nothing: where it would remove all, the most likely candidate stays.
 
 mod epsilon_cutoff;
+mod eta_cutoff;
 mod top_a;
 
 pub use epsilon_cutoff::EpsilonCutoff;
+pub use eta_cutoff::EtaCutoff;
 pub use top_a::TopA;

@@ -67,3 +67,27 @@ def epsilon_cutoff(c):
     c.synthetic("uniform-2000", {"epsilon": 0.0009}, "uniform", 2000)
     c.synthetic("sorted/peaked-40", {"epsilon": 0.0003}, "peaked", 40, 3, sort_first=True)
     c.synthetic("sorted/uniform-600", {"epsilon": 0.0005, "min_keep": 3}, "uniform", 600, sort_first=True)
+
+
+def eta_cutoff(c):
+    edges(c, {"epsilon": 0.01})
+    c.add("one-candidate", {"epsilon": 0.5}, [-7.5], [0.0], [300.0])
+    for n in (2, 7, 40):
+        c.add(f"uniform-{n}", {"epsilon": 0.9}, [1.5] * n)
+    # Epsilon itself is the cut, and what equals it stays: the entropy would cut at 0.27.
+    c.add("tie-at-the-cut", {"epsilon": 0.2}, [-LN_4, 0.0], by_hand=[[0, 1]])
+    c.add("tie-at-the-cut/just-above", {"epsilon": 0.2001}, [-LN_4, 0.0])
+    # Here the entropy cuts: at 0.1487 and 0.1051 in place of 0.25 and 0.125.
+    c.add("entropy-decides/0.25", {"epsilon": 0.25}, EIGHTHS, QUARTERS + [-1.0])
+    c.add("entropy-decides/0.125", {"epsilon": 0.125}, EIGHTHS)
+    c.add("min_keep-2/ties", {"epsilon": 0.9, "min_keep": 2}, [1.0, 13.0, 2.0, 2.0], [9.0, 0.0, 0.0, -1.0])
+    c.add("min_keep-3", {"epsilon": 0.9, "min_keep": 3}, [1.0, 13.0, 2.0, 2.5], [1.0, 3.0, 2.0, -9.0])
+    c.add("min_keep-above-the-size", {"epsilon": 0.9, "min_keep": 9}, [1.0, 3.0, 2.0])
+    c.add("min_keep-below-what-passes", {"epsilon": 0.05, "min_keep": 2}, [1.0, 3.0, 2.0, 2.5, -4.0])
+    c.add("default", {}, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0, -5.0, -5.5, -6.0, -7.0])
+    c.synthetic("peaked-40", {"epsilon": 0.001}, "peaked", 40, 3)
+    c.synthetic("ties-40/min_keep-5", {"epsilon": 0.2, "min_keep": 5}, "ties", 40, 3)
+    c.synthetic("masked-40", {"epsilon": 0.004}, "masked", 40, 3)
+    c.synthetic("uniform-2000", {"epsilon": 0.0009}, "uniform", 2000)
+    c.synthetic("sorted/peaked-40", {"epsilon": 0.0003}, "peaked", 40, 3, sort_first=True)
+    c.synthetic("sorted/uniform-600", {"epsilon": 0.0005, "min_keep": 3}, "uniform", 600, sort_first=True)
