@@ -6,7 +6,9 @@
 mod epsilon_cutoff;
 mod eta_cutoff;
 mod top_a;
+mod top_h;
 
 pub use epsilon_cutoff::EpsilonCutoff;
 pub use eta_cutoff::EtaCutoff;
 pub use top_a::TopA;
+pub use top_h::TopH;

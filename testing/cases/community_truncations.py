@@ -91,3 +91,28 @@ def eta_cutoff(c):
     c.synthetic("uniform-2000", {"epsilon": 0.0009}, "uniform", 2000)
     c.synthetic("sorted/peaked-40", {"epsilon": 0.0003}, "peaked", 40, 3, sort_first=True)
     c.synthetic("sorted/uniform-600", {"epsilon": 0.0005, "min_keep": 3}, "uniform", 600, sort_first=True)
+
+
+def top_h(c):
+    edges(c, {"h": 0.4})
+    c.add("one-candidate", {"h": 0.4}, [-7.5], [0.0], [300.0])
+    c.add("one-candidate/h-1", {"h": 1.0}, [-7.5], [0.0])
+    for n in (2, 3, 7, 40):
+        c.add(f"uniform-{n}", {"h": 0.46}, [1.5] * n)
+    # A running sum that equals the cut stays: half of the entropy is that of 1/2, or of two of 1/4.
+    c.add("tie-at-the-cut/two", {"h": 0.5}, [0.0, 0.0], by_hand=[[0]])
+    c.add("tie-at-the-cut/quarters", {"h": 0.25}, [0.0] * 4, by_hand=[[0]])
+    c.add("tie-at-the-cut/two-of-quarters", {"h": 0.5}, [0.0] * 4, by_hand=[[0, 1]])
+    c.add("tie-at-the-cut/just-below", {"h": 0.4995}, [0.0] * 4)
+    c.add("the-best-alone", {"h": 0.001}, [1.0, 0.5, 0.0, 1.25], [0.0, 0.25, 0.0, 0.125])
+    c.add("default", {}, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0, -5.0, -5.5, -6.0, -7.0])
+    for h in (0.1, 0.5, 0.7, 0.95):
+        c.synthetic(f"peaked-40/h-{h}", {"h": h}, "peaked", 40, 3)
+    c.synthetic("ties-40", {"h": 0.6}, "ties", 40, 3)
+    c.synthetic("masked-40", {"h": 0.8}, "masked", 40, 3)
+    # Only the hundred best count.
+    c.synthetic("uniform-101", {"h": 0.7}, "uniform", 101)
+    c.synthetic("uniform-2000", {"h": 0.7}, "uniform", 2000)
+    c.add("nearly-flat-20", {"h": 0.7}, [i / 1024 for i in range(20)])
+    c.synthetic("sorted/peaked-40", {"h": 0.6}, "peaked", 40, 3, sort_first=True)
+    c.synthetic("sorted/uniform-600", {"h": 0.5}, "uniform", 600, sort_first=True)
