@@ -33,7 +33,7 @@ def softmax(row):
 
 def distance(values, cut):
     """How near the nearest is to the cut, relative to it."""
-    return np.min(np.abs(values - cut)) / abs(cut) if cut else np.inf
+    return np.min(np.abs(values - cut), initial=np.inf) / abs(cut) if cut else np.inf
 
 
 class Reference:
@@ -54,6 +54,20 @@ class TopA(Reference):
         p = softmax(row)
         cut = np.float32(a) * p.max() ** 2
         return p >= cut, distance(p, cut)
+
+
+class PLess(Reference):
+    source = NUMPY + "formula of arXiv 2509.23234"
+
+    def keeps(self, row, normalised=False):
+        p = softmax(row)
+        cut, n = np.sum(p * p), np.float32(len(p))
+        if normalised and n > 1:
+            cut = (n * cut - 1) / (n - 1)
+        mask = p >= cut
+        # The best stay wherever the cut is, and the surer they are, the nearer it is to them.
+        best = row == row.max()
+        return mask | best, distance(p[~best], cut)
 
 
 class OfTransformers(Reference):
@@ -119,6 +133,7 @@ REFERENCES = {
     "epsilon_cutoff": EpsilonCutoff(),
     "eta_cutoff": EtaCutoff(),
     "top_h": TopH(),
+    "p_less": PLess(),
 }
 
 

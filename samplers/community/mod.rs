@@ -5,10 +5,12 @@
 
 mod epsilon_cutoff;
 mod eta_cutoff;
+mod p_less;
 mod top_a;
 mod top_h;
 
 pub use epsilon_cutoff::EpsilonCutoff;
 pub use eta_cutoff::EtaCutoff;
+pub use p_less::PLess;
 pub use top_a::TopA;
 pub use top_h::TopH;

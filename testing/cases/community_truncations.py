@@ -116,3 +116,30 @@ def top_h(c):
     c.add("nearly-flat-20", {"h": 0.7}, [i / 1024 for i in range(20)])
     c.synthetic("sorted/peaked-40", {"h": 0.6}, "peaked", 40, 3, sort_first=True)
     c.synthetic("sorted/uniform-600", {"h": 0.5}, "uniform", 600, sort_first=True)
+
+
+def p_less(c):
+    edges(c, {})
+    for normalised in (False, True):
+        name, parameters = "normalised" if normalised else "plain", {"normalised": normalised}
+        c.add(f"{name}/one-candidate", parameters, [-7.5], [300.0], by_hand=[[0], [0]])
+        # Added up one by one in f32, L equals every p of 2, is above those of 7, and below those of 40: a flat row stays whole.
+        for n in (2, 7, 40):
+            c.add(f"{name}/uniform-{n}", parameters, [1.5] * n, by_hand=[range(n)])
+        c.add(f"{name}/four", parameters, [-LN_2, 0.0, -1.25, -3.0])
+        c.synthetic(f"{name}/peaked-40", parameters, "peaked", 40, 3)
+        c.synthetic(f"{name}/uniform-2000", parameters, "uniform", 2000)
+    c.add("normalised/masked", {"normalised": True}, [-INF, 1.0, -INF, 0.5, 0.9, -INF])
+    c.add("normalised/two-candidates", {"normalised": True}, [0.25, -1.0], [1.0, 0.875])
+    c.add("normalised/three-candidates", {"normalised": True}, [0.25, -1.0, 2.5], [1.0, 0.875, 0.75])
+    # 1/4, twice 1/8, eight times 1/16: L is 1/8.
+    eighth = [-LN_4] * 4 + [-LN_2, 0.0, -LN_2] + [-LN_4] * 4
+    c.add("tie-at-the-cut", {}, eighth, by_hand=[[4, 5, 6]])
+    # 1/2 and twice 1/4: L is 3/8, and (6L - 1)/5, the masked ones counted, 1/4.
+    c.add("tie-at-the-cut/normalised", {"normalised": True}, [-INF, *QUARTERS, -INF, -INF], by_hand=[[1, 2, 3]])
+    c.add("tie-at-the-cut/one-more-masked", {"normalised": True}, [-INF, *QUARTERS, -INF, -INF, -INF])
+    c.add("nearly-flat-12", {}, [i / 64 for i in range(12)])
+    c.synthetic("ties-40", {}, "ties", 40, 3)
+    c.synthetic("masked-40", {"normalised": True}, "masked", 40, 3)
+    c.synthetic("sorted/peaked-40", {}, "peaked", 40, 3, sort_first=True)
+    c.synthetic("sorted/uniform-600", {"normalised": True}, "uniform", 600, sort_first=True)
