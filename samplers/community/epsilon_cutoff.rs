@@ -29,6 +29,7 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 pub struct EpsilonCutoff {
     /// The lowest probability that stays, above 0 and below 1; the paper has 3e-4 to 9e-4. Default 0.0005.
     #[serde(with = "float")]
+    #[schemars(with = "f32", extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub epsilon: f32,
     /// At least so many stay, 1 or more. Default 1.
     #[schemars(range(min = 1))]

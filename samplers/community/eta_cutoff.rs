@@ -30,6 +30,7 @@ use crate::libm::expf;
 pub struct EtaCutoff {
     /// The highest cut, above 0 and below 1; the paper has 3e-4 to 4e-3. Default 0.002.
     #[serde(with = "float")]
+    #[schemars(with = "f32", extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub epsilon: f32,
     /// At least so many stay, 1 or more. Default 1.
     #[schemars(range(min = 1))]

@@ -27,6 +27,7 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 pub struct TopA {
     /// The share of the highest probability's square, above 0, at most 1. Default 0.2.
     #[serde(with = "float")]
+    #[schemars(with = "f32", extend("exclusiveMinimum" = 0), range(max = 1))]
     pub a: f32,
 }
 

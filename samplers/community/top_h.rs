@@ -31,6 +31,7 @@ const TOP_N: usize = 100;
 pub struct TopH {
     /// The share of the entropy to keep, above 0, at most 1, which keeps the 100 best. Default 0.4, the paper's.
     #[serde(with = "float")]
+    #[schemars(with = "f32", extend("exclusiveMinimum" = 0), range(max = 1))]
     pub h: f32,
 }
 
