@@ -70,6 +70,29 @@ class PLess(Reference):
         return mask | best, distance(p[~best], cut)
 
 
+class MinK(Reference):
+    sorts = True
+    source = NUMPY + "formula of arXiv 2604.11012"
+
+    def keeps(self, row, tau=0.0):
+        finite = np.sort(row[row > -np.inf])[::-1]
+        n = len(finite)
+        # In f32, where 1e-8 only keeps a flat row from dividing by 0; the weights in f64, where no product of the range overflows.
+        reach = float(finite[0] - finite[-1] + np.float32(1e-8))
+        weights = -np.diff(finite.astype(np.float64)) / (reach * np.arange(1, n))
+        cliff, second = 1, 0.0
+        if n > 1:
+            cliff = int(np.argmax(weights)) + 1
+            second = np.max(np.delete(weights, cliff - 1), initial=0.0)
+        at_least = max(0.0, tau) / reach
+        nearest = 1 - second / weights[cliff - 1] if n > 1 and weights.any() else np.inf
+        if cliff < at_least + 1 < n + 2:
+            # Rounded up, it would be one more.
+            nearest = min(nearest, distance(np.round(at_least), at_least))
+        kept = min(max(cliff, int(min(at_least, n))), n)
+        return row >= finite[kept - 1], nearest
+
+
 class OfTransformers(Reference):
     """A class of transformers, run with torch on the CPU."""
 
@@ -134,6 +157,7 @@ REFERENCES = {
     "eta_cutoff": EtaCutoff(),
     "top_h": TopH(),
     "p_less": PLess(),
+    "min_k": MinK(),
 }
 
 

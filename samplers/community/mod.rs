@@ -5,12 +5,14 @@
 
 mod epsilon_cutoff;
 mod eta_cutoff;
+mod min_k;
 mod p_less;
 mod top_a;
 mod top_h;
 
 pub use epsilon_cutoff::EpsilonCutoff;
 pub use eta_cutoff::EtaCutoff;
+pub use min_k::MinK;
 pub use p_less::PLess;
 pub use top_a::TopA;
 pub use top_h::TopH;

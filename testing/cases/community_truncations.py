@@ -18,7 +18,7 @@ def edges(c, parameters):
     c.add("three-candidates", parameters, [0.25, -1.0, 2.5], [-9.0, 4.0, 3.5], [1.0, 0.875, 0.75])
     c.add("one-hot", parameters, [-50.0, -50.0, 40.0, -50.0], [90.0, -90.0, -90.0, -90.0])
     c.add("huge-negative-tail", parameters, [-1e4, 2.0, -1e30, 1.5, 1.0, -3e38, -1e4, -2e4, -3e38])
-    c.add("equal-best", parameters, [3.0, 1.0, 3.0, -2.0], [-1.0, 5.0, 5.0, 5.0])
+    c.add("equal-best", parameters, [3.0, 1.0, 3.0, -1.5], [-1.0, 5.0, 5.0, 5.0])
     c.add("far-from-zero", parameters, [1000.5, 1002.0, 1001.0, 990.0], [-800.0, -801.5, -799.0, -812.0])
 
 
@@ -143,3 +143,29 @@ def p_less(c):
     c.synthetic("masked-40", {"normalised": True}, "masked", 40, 3)
     c.synthetic("sorted/peaked-40", {}, "peaked", 40, 3, sort_first=True)
     c.synthetic("sorted/uniform-600", {"normalised": True}, "uniform", 600, sort_first=True)
+
+
+def min_k(c):
+    edges(c, {})
+    c.add("one-candidate", {}, [-7.5], [0.0], [300.0])
+    for n in (2, 7, 40):
+        c.add(f"uniform-{n}", {}, [1.5] * n, by_hand=[range(n)])
+    c.add("uniform-7/tau-3", {"tau": 3.0}, [1.5] * 7, by_hand=[range(7)])
+    # Drops of 1 and 2 at the places 1 and 2 weigh the same, as do 1 and 4 at 1 and 4: the first counts.
+    c.add("tie-of-drops/1-2", {}, [5.0, 8.0, 4.0, 7.0], by_hand=[[1]])
+    c.add("tie-of-drops/1-4", {}, [7.0, 8.0, 2.5, 6.5, 6.75, 0.0], by_hand=[[1]])
+    # The last one that stays has equals.
+    c.add("tie-at-the-cut", {"tau": 9.0}, [7.0, 8.0, 4.0, 7.0, 7.0], by_hand=[[0, 1, 3, 4]])
+    c.add("tau/exactly-two", {"tau": 8.0}, [8.0, 5.0, 4.75, 4.0], by_hand=[[0, 1]])
+    for tau in (-4.0, 12.1, 20.5, 1000.0):
+        c.add(f"tau/{tau}", {"tau": tau}, [4.0, 8.0, 0.0, 9.0, 3.0])
+    c.add("tau/masked", {"tau": 1000.0}, [-INF, 8.0, 0.0, -INF, 3.0])
+    c.add("default", {}, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0, -5.0, -5.5, -6.0, -9.0])
+    c.synthetic("peaked-40", {}, "peaked", 40, 3)
+    c.synthetic("peaked-40/tau-90", {"tau": 90.0}, "peaked", 40, 3)
+    c.synthetic("ties-40", {}, "ties", 40, 3)
+    c.synthetic("masked-40", {}, "masked", 40, 3)
+    c.synthetic("uniform-2000", {}, "uniform", 2000)
+    c.synthetic("uniform-2000/tau-5000", {"tau": 5000.5}, "uniform", 2000)
+    c.synthetic("sorted/peaked-40", {}, "peaked", 40, 3, sort_first=True)
+    c.synthetic("sorted/uniform-600", {}, "uniform", 600, sort_first=True)
