@@ -5,7 +5,7 @@ min_k: the formula, in numpy. A reference masks what it removes; here that is le
 not say is taken from libllama: the order of the steps that sort, equals included, is that of its top_k.
 
 Where an exp or a log decides, no candidate is nearer than 1e-4 to the cut, relative to it. Cases that are `by_hand` lie on it: their
-probabilities are powers of two, and the recorder checks that the reference keeps what they say.
+probabilities are powers of two, or 1/5, and the recorder checks that the reference keeps what they say.
 
 From the root of the repository, with transformers 5.23.0, torch 2.15.0 and the libllama.so of testing/README.md:
     python testing/record_community_truncations.py path/to/libllama.so [--out testing/data] [--only top_a]
@@ -40,7 +40,7 @@ class Reference:
     """What a step's reference keeps of a row: `keeps(row, **parameters)` gives a mask, and how near the cut was."""
 
     sorts = False
-    source = ""
+    source = ""  # name, version and variant
 
     def order(self, llama, row):
         """The places in the order in which the step leaves them."""
@@ -65,6 +65,7 @@ class PLess(Reference):
         if normalised and n > 1:
             cut = (n * cut - 1) / (n - 1)
         mask = p >= cut
+        self.source = f"{PLess.source}, {'normalised' if normalised else 'plain'}"
         # The best stay wherever the cut is, and the surer they are, the nearer it is to them.
         best = row == row.max()
         return mask | best, distance(p[~best], cut)
@@ -245,8 +246,9 @@ def main():
             continue
         recorder = Recorder(llama, step)
         getattr(community_truncations, step)(recorder)
-        head = oracle.head(reference.source, "testing/record_community_truncations.py")
-        head["build"] = "order: libllama " + oracle.BUILD if reference.sorts else reference.source
+        program = type(reference).source or reference.source
+        head = oracle.head(program, "testing/record_community_truncations.py")
+        head["build"] = "order: libllama " + oracle.BUILD if reference.sorts else program
         path = pathlib.Path(arguments.out) / f"steps-{step}.jsonl"
         oracle.write_lines(path, head, recorder.cases)
         print(f"{path}: {len(recorder.cases)} cases, {path.stat().st_size} bytes")

@@ -9,8 +9,9 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep};
 ///
 /// # Origin
 /// Tan, Wu and Howard, "p-less Sampling: A Robust Hyperparameter-Free Approach for LLM Decoding" (arXiv 2509.23234); llama.cpp pull
-/// request 26035, vLLM pull requests 45288 and 48136, transformers pull request 41798, mlx-vlm. Written from the formula. Gate: the
-/// formula in numpy. llama.cpp's pull request lowers the cut by 1e-5, against the rounding of flat rows; here the best stay instead.
+/// request 26035 (MIT), vLLM pull requests 45288 and 48136 and transformers pull request 41798 (Apache-2.0), mlx-vlm. Written from the
+/// formula. Gate: the formula in numpy. llama.cpp's pull request lowers the cut by 1e-5, against the rounding of flat rows; here
+/// the best stay instead.
 ///
 /// # Order and flags
 /// Computes p, adds up p² in f32 and in order, and removes `p < L`; what equals the cut stays. The order and `sorted` stay what they

@@ -8,8 +8,8 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 /// The surer the model, the higher the cut: at a highest probability of 0.9 it is `0.81·a`, at 0.1 it is `0.01·a`.
 ///
 /// # Origin
-/// Bo Peng's RWKV-LM; in KoboldAI, KoboldCpp, NovelAI, ExLlamaV2 and aphrodite (`top_a`); for llama.cpp pull request 5612. Written
-/// from the formula. Gate: the formula in numpy.
+/// Bo Peng's RWKV-LM (Apache-2.0); in KoboldAI, KoboldCpp, NovelAI, ExLlamaV2 and aphrodite (`top_a`); for llama.cpp pull request
+/// 5612. Written from the formula. Gate: the formula in numpy.
 ///
 /// # Order and flags
 /// Computes p, and removes `p < a·(p_max·p_max)`, in f32; what equals the cut stays. The order and `sorted` stay what they

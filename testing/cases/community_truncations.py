@@ -74,7 +74,7 @@ def eta_cutoff(c):
     c.add("one-candidate", {"epsilon": 0.5}, [-7.5], [0.0], [300.0])
     for n in (2, 7, 40):
         c.add(f"uniform-{n}", {"epsilon": 0.9}, [1.5] * n)
-    # Epsilon itself is the cut, and what equals it stays: the entropy would cut at 0.27.
+    # The probabilities are 1/5 and 4/5. Epsilon itself is the cut, and what equals it stays: the entropy would cut at 0.27.
     c.add("tie-at-the-cut", {"epsilon": 0.2}, [-LN_4, 0.0], by_hand=[[0, 1]])
     c.add("tie-at-the-cut/just-above", {"epsilon": 0.2001}, [-LN_4, 0.0])
     # Here the entropy cuts: at 0.1487 and 0.1051 in place of 0.25 and 0.125.
@@ -138,7 +138,6 @@ def p_less(c):
     # 1/2 and twice 1/4: L is 3/8, and (6L - 1)/5, the masked ones counted, 1/4.
     c.add("tie-at-the-cut/normalised", {"normalised": True}, [-INF, *QUARTERS, -INF, -INF], by_hand=[[1, 2, 3]])
     c.add("tie-at-the-cut/one-more-masked", {"normalised": True}, [-INF, *QUARTERS, -INF, -INF, -INF])
-    c.add("nearly-flat-12", {}, [i / 64 for i in range(12)])
     c.synthetic("ties-40", {}, "ties", 40, 3)
     c.synthetic("masked-40", {"normalised": True}, "masked", 40, 3)
     c.synthetic("sorted/peaked-40", {}, "peaked", 40, 3, sort_first=True)
