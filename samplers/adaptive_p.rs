@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError, float};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError, float};
 use crate::libm::clamp;
 use crate::libstdcxx::Mt19937;
 
@@ -150,6 +150,10 @@ impl SamplerStep for AdaptiveP {
 
     fn selects(&self) -> bool {
         true
+    }
+
+    fn facts(&self) -> Facts {
+        if self.target < 0.0 { Facts::TRUNCATION } else { Facts { needs_history: true, ..Facts::default() } }
     }
 }
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError};
 use crate::libstdcxx::Mt19937;
 
 /// Draws the token from the distribution that is left: `llama_sampler_init_dist`.
@@ -48,6 +48,10 @@ impl SamplerStep for Dist {
 
     fn selects(&self) -> bool {
         true
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::TRUNCATION
     }
 }
 

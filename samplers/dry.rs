@@ -12,7 +12,7 @@ pub use breakers::DryBreakers;
 pub use cache::dry_breakers;
 use repeats::suffix_repeats;
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 use crate::libm::{int, logf, pow};
 
 /// llama.cpp's breakers where none are given.
@@ -188,6 +188,14 @@ impl SamplerStep for Dry {
 
     fn is_off(&self) -> bool {
         self.multiplier == 0.0 || self.base < 1.0 || self.last_n == 0
+    }
+
+    fn facts(&self) -> Facts {
+        if self.is_off() {
+            return Facts::TRUNCATION;
+        }
+        let has_texts = self.breakers.as_ref().is_none_or(|texts| !texts.is_empty());
+        Facts { needs_history: true, needs_vocab: self.breaker_tokens.is_none() && has_texts, ..Facts::default() }
     }
 }
 

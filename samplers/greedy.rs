@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep};
 
 /// Selects the candidate with the largest logit, the first of equals: `llama_sampler_init_greedy`.
 ///
@@ -31,6 +31,10 @@ impl SamplerStep for Greedy {
 
     fn selects(&self) -> bool {
         true
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::TRUNCATION
     }
 }
 

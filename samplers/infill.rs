@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, Vocab};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, Vocab};
 
 /// What a candidate that is no end token needs at first.
 const THRESHOLD: f32 = 0.2;
@@ -69,6 +69,10 @@ impl SamplerStep for Infill {
         let even = (1.0 / (n_text as f64 + 1.0)) as f32;
         cands.retain(|cand| cand.p >= even || is_end(cand.id));
         cands.share_p();
+    }
+
+    fn facts(&self) -> Facts {
+        Facts { needs_vocab: true, ..Facts::default() }
     }
 }
 

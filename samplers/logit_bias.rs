@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 
 /// Adds a bias to the logits of given tokens: `llama_sampler_init_logit_bias`.
 ///
@@ -63,6 +63,10 @@ impl SamplerStep for LogitBias {
 
     fn is_off(&self) -> bool {
         self.bias.is_empty()
+    }
+
+    fn facts(&self) -> Facts {
+        if self.is_off() { Facts::TRUNCATION } else { Facts::default() }
     }
 }
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float, is_zero};
 use crate::libm::{logf, max};
 
 /// Keeps the candidates that are at least `p` times as likely as the most likely one: `llama_sampler_init_min_p`.
@@ -64,6 +64,10 @@ impl SamplerStep for MinP {
 
     fn is_off(&self) -> bool {
         self.p <= 0.0
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::TRUNCATION
     }
 }
 

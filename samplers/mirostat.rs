@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StateReader, Steered, StepError, float};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, Steered, StepError, float};
 use crate::libm::{int, logf, powf};
 
 /// Mirostat 1.0: cuts to a k that it estimates so that the surprise of the drawn tokens stays near `tau`, and draws:
@@ -109,6 +109,10 @@ impl SamplerStep for Mirostat {
 
     fn selects(&self) -> bool {
         true
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::TRUNCATION
     }
 }
 

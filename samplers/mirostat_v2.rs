@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StateReader, Steered, StepError, float};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, Steered, StepError, float};
 use crate::libm::log2f;
 
 /// Mirostat 2.0: drops the candidates whose surprise is above `mu`, draws, and moves `mu` so that the surprise of the drawn
@@ -81,6 +81,10 @@ impl SamplerStep for MirostatV2 {
 
     fn selects(&self) -> bool {
         true
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::TRUNCATION
     }
 }
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, Penalty, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, StepError, float};
 
 /// Makes the tokens of the last `last_n` less likely, each once: `llama_sampler_init_penalties`.
 ///
@@ -142,6 +142,13 @@ impl SamplerStep for Penalties {
 
     fn is_off(&self) -> bool {
         self.last_n == 0 || (self.repeat == 1.0 && self.freq == 0.0 && self.present == 0.0)
+    }
+
+    fn facts(&self) -> Facts {
+        if self.is_off() {
+            return Facts::TRUNCATION;
+        }
+        Facts { needs_history: true, needs_prompt: self.window == Window::Generated, ..Facts::default() }
     }
 }
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError};
 
 /// Limits how many tokens a model may spend between a start and an end sequence (`<think>` and `</think>`): when they are
 /// spent it forces a sequence, token by token: `common_reasoning_budget_init`.
@@ -252,6 +252,15 @@ impl SamplerStep for ReasoningBudget {
         let (forced, seen) = (up_to(self.forced.len().max(1))?, up_to(ctx.history().len())?);
         self.now = Now { state: now, remaining, forced, seen };
         Ok(())
+    }
+
+    fn facts(&self) -> Facts {
+        let is_waiting = matches!(self.state, BudgetState::Idle | BudgetState::Done);
+        if self.forced.is_empty() || (is_waiting && self.start.iter().all(Vec::is_empty)) {
+            return Facts::TRUNCATION;
+        }
+        let waits_for_whole = self.budget != 0 || self.state == BudgetState::WaitingUtf8;
+        Facts { needs_history: true, needs_vocab: waits_for_whole, needs_prompt: !self.sees_prompt, ..Facts::default() }
     }
 }
 

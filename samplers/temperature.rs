@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 use crate::libm::{logf, max, powf};
 
 /// Divides the logits by a temperature, which entropy may set: `llama_sampler_init_temp_ext`, and with a `delta` of 0
@@ -89,6 +89,13 @@ impl SamplerStep for Temperature {
 
     fn is_off(&self) -> bool {
         self.temp == 1.0 && self.delta <= 0.0
+    }
+
+    fn facts(&self) -> Facts {
+        // An infinite temperature, which a steep exponent may reach, makes NaN of -infinity.
+        let range_is_finite = (self.temp + self.delta).is_finite() && (0.0..=100.0).contains(&self.exponent);
+        let is_finite = if self.delta <= 0.0 { self.temp < f32::INFINITY } else { range_is_finite };
+        Facts { keeps_argmax: is_finite, keeps_order: is_finite, only_removes: self.is_off(), ..Facts::TRUNCATION }
     }
 }
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep};
 
 /// Keeps the `k` candidates with the largest logits: `llama_sampler_init_top_k`.
 ///
@@ -39,6 +39,10 @@ impl SamplerStep for TopK {
 
     fn is_off(&self) -> bool {
         self.k <= 0
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::TRUNCATION
     }
 }
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 
 /// Masks the candidates whose logit is more than `n` standard deviations below the largest:
 /// `llama_sampler_init_top_n_sigma`.
@@ -49,6 +49,10 @@ impl SamplerStep for TopNSigma {
 
     fn is_off(&self) -> bool {
         self.n <= 0.0
+    }
+
+    fn facts(&self) -> Facts {
+        Facts { only_removes: self.is_off(), ..Facts::TRUNCATION }
     }
 }
 

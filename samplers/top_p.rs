@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float, is_zero};
 
 /// Nucleus sampling: keeps the most likely candidates until their probabilities add up to `p`: `llama_sampler_init_top_p`.
 ///
@@ -57,6 +57,10 @@ impl SamplerStep for TopP {
 
     fn is_off(&self) -> bool {
         self.p >= 1.0
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::TRUNCATION
     }
 }
 

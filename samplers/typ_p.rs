@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StepError, float, is_zero};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float, is_zero};
 
 /// Locally typical sampling: keeps the candidates whose surprise is nearest to the entropy, until their probabilities add
 /// up to more than `p`: `llama_sampler_init_typical`.
@@ -59,6 +59,10 @@ impl SamplerStep for TypP {
 
     fn is_off(&self) -> bool {
         self.p >= 1.0
+    }
+
+    fn facts(&self) -> Facts {
+        Facts { keeps_argmax: self.is_off(), ..Facts::TRUNCATION }
     }
 }
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, SamplerStep, StateReader, StepError, float, is_zero};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError, float, is_zero};
 use crate::libstdcxx::Mt19937;
 
 /// Exclude top choices: with a chance of `probability` it drops every candidate of at least `threshold` but the least likely
@@ -86,6 +86,10 @@ impl SamplerStep for Xtc {
 
     fn is_off(&self) -> bool {
         self.probability <= 0.0 || self.threshold > 0.5
+    }
+
+    fn facts(&self) -> Facts {
+        Facts { keeps_argmax: self.is_off(), ..Facts::TRUNCATION }
     }
 }
 

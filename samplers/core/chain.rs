@@ -5,7 +5,7 @@ use std::any::Any;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CandSet, Ctx, SamplerStep, StateReader, StepError};
+use super::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError};
 
 /// A list of steps, itself a step: `llama_sampler_chain`.
 ///
@@ -260,6 +260,10 @@ impl SamplerStep for Chain {
 
     fn selects(&self) -> bool {
         self.steps.iter().any(|step| step.selects())
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::of_all(self.steps.iter().map(|step| step.facts()))
     }
 
     fn is_off(&self) -> bool {
