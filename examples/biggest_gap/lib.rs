@@ -1,6 +1,6 @@
 //! A step in a crate of its own, which depends on `sampler-steps` alone. `docs/adding-a-step.md` builds it line by line.
 
-use sampler_steps::{CandSet, Ctx, SamplerStep, StepError, describe_step};
+use sampler_steps::{CandSet, Ctx, Facts, SamplerStep, StepError, describe_step};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,5 +49,9 @@ impl SamplerStep for BiggestGap {
             }
         }
         cands.truncate(kept.0);
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::TRUNCATION
     }
 }
