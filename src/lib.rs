@@ -45,6 +45,7 @@ mod schema;
 mod step_info;
 pub mod trace;
 mod vocab_file;
+mod warnings;
 
 pub use chain_file::{ChainFile, Format, WriteError};
 pub use diff::Diff;
@@ -61,6 +62,7 @@ pub use schema::chain_schema;
 pub use step_info::{ParameterInfo, StepInfo, UnknownStep, ValueInfo};
 pub use trace::{Trace, TraceOptions};
 pub use vocab_file::VocabFile;
+pub use warnings::{Meaningless, StepPlace, Warning, chain_warnings, vocab_warnings};
 
 /// Every stock step and what a step is made of.
 pub use sampler_steps as steps;

@@ -3,7 +3,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::{ChainFile, DEFAULT_SEED, FileError, Params, SamplerStep, llama_server_chain};
+use crate::{
+    Chain, ChainFile, DEFAULT_SEED, FileError, Params, SamplerStep, chain_warnings, llama_server_chain, vocab_warnings,
+};
 
 use crate::program::request;
 
@@ -11,6 +13,8 @@ use crate::program::request;
 ///
 /// Every error of a file names the file, line and column, the step, the field, and the known name that was most likely
 /// meant. Of a request every field is told: whether it is used, clamped, read under another name, without effect, unknown.
+///
+/// A step that is meaningless where it stands gets a warning: a penalty behind a truncation, a top_k behind a smaller one.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Args {
@@ -20,22 +24,27 @@ pub struct Args {
     /// A llama-server request body: a file, or the JSON itself.
     #[arg(long, value_name = "FILE-OR-JSON", group = "what")]
     request: Option<String>,
+    /// Warn of the steps that want a vocabulary, too, as for a run that has none.
+    #[arg(long)]
+    no_vocab: bool,
+    /// Exit with 1 where there is a warning.
+    #[arg(long)]
+    strict: bool,
 }
 
 pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
     match (&args.file, &args.request) {
-        (Some(file), _) => check_file(file, out),
-        (None, Some(given)) => check_request(given, out),
+        (Some(file), _) => check_file(args, file, out),
+        (None, Some(given)) => check_request(args, given, out),
         (None, None) => unreachable!("clap wants one of the two"),
     }
 }
 
-fn check_file(file: &Path, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+fn check_file(args: &Args, file: &Path, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
     match ChainFile::read(file) {
         Ok(file) => {
             print_seed(file.seed.unwrap_or(DEFAULT_SEED), out)?;
-            print_steps(file.chain.steps(), "", out)?;
-            Ok(ExitCode::SUCCESS)
+            print_chain(args, &file.chain, out)
         }
         Err(error) => {
             let FileError { problems, .. } = &error;
@@ -46,7 +55,7 @@ fn check_file(file: &Path, out: &mut impl Write) -> Result<ExitCode, Box<dyn Err
     }
 }
 
-fn check_request(given: &str, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+fn check_request(args: &Args, given: &str, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
     let (params, report) = match request::read(given, &Params::default()) {
         Ok(read) => read,
         Err(error) => {
@@ -59,15 +68,25 @@ fn check_request(given: &str, out: &mut impl Write) -> Result<ExitCode, Box<dyn 
     }
     print_seed(params.seed, out)?;
     match llama_server_chain(&params) {
-        Ok(chain) => {
-            print_steps(chain.steps(), "", out)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Ok(chain) => print_chain(args, &chain, out),
         Err(error) => {
             eprintln!("{error}");
             Ok(ExitCode::FAILURE)
         }
     }
+}
+
+/// The steps, and on stderr what is meaningless about them.
+fn print_chain(args: &Args, chain: &Chain, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+    print_steps(chain.steps(), "", out)?;
+    out.flush()?;
+    let mut warnings = chain_warnings(chain);
+    if args.no_vocab {
+        warnings.extend(vocab_warnings(chain));
+    }
+    warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    let fails = args.strict && !warnings.is_empty();
+    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn print_seed(seed: u32, out: &mut impl Write) -> io::Result<()> {
