@@ -13,8 +13,8 @@ fn root() -> &'static Path {
 }
 
 fn ready_made() -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(root().join("examples/chains")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let entries = std::fs::read_dir(root().join("examples/chains")).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
     paths.sort();
     assert!(paths.len() >= 13, "{}", paths.len());
     paths

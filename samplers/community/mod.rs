@@ -6,6 +6,7 @@
 mod epsilon_cutoff;
 mod eta_cutoff;
 mod min_k;
+mod no_repeat_ngram;
 mod p_less;
 mod top_a;
 mod top_h;
@@ -13,6 +14,7 @@ mod top_h;
 pub use epsilon_cutoff::EpsilonCutoff;
 pub use eta_cutoff::EtaCutoff;
 pub use min_k::MinK;
+pub use no_repeat_ngram::NoRepeatNgram;
 pub use p_less::PLess;
 pub use top_a::TopA;
 pub use top_h::TopH;

@@ -71,6 +71,22 @@ impl CandSet<'_> {
         }
     }
 
+    /// Sets the logits of tokens to -infinity, in whatever order they come and however often. Where that leaves nothing above it,
+    /// the most likely candidate keeps its logit. Marks the set unsorted, but for no tokens.
+    pub fn ban(&mut self, tokens: Vec<u32>) {
+        let mut tokens: Vec<(u32, ())> = tokens.into_iter().map(|token| (token, ())).collect();
+        if tokens.is_empty() {
+            return;
+        }
+        tokens.sort_unstable();
+        tokens.dedup();
+        let best = self.argmax().and_then(|best| self.get(best));
+        self.update_all(&tokens, |_, ()| f32::NEG_INFINITY);
+        if let Some(best) = best.filter(|_| self.max_logit() == f32::NEG_INFINITY) {
+            self.update(best.id, |_| best.logit);
+        }
+    }
+
     /// Whether a row takes one more patch: each is merged with all others.
     fn takes_a_patch(&self) -> bool {
         const MOST: usize = 512;
@@ -203,6 +219,7 @@ impl CandSet<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cand;
     use super::*;
 
     fn logits_by_id(cands: &mut CandSet<'_>) -> Vec<f32> {
@@ -236,6 +253,38 @@ mod tests {
         cands.sort();
         cands.update_all(&[(0, 5.0), (9, 1.0)], |x, by| x + by);
         assert_eq!(logits_by_id(&mut cands), [6.0, 3.0, 2.0]);
+    }
+
+    #[test]
+    fn a_ban_of_all_leaves_the_first_of_the_largest() {
+        let none = f32::NEG_INFINITY;
+        let row: Vec<f32> = (0..900).map(|i| (i % 300) as f32).collect();
+        let lone = |id: u32| (0..900).map(|i| if i == id { 299.0 } else { none }).collect::<Vec<f32>>();
+        for (logits, banned, expected) in [
+            (vec![1.0, 3.0, 2.0], vec![1, 1, 7], vec![1.0, none, 2.0]),
+            (vec![1.0, 3.0, 3.0], vec![2, 0, 1, 2], vec![none, 3.0, none]),
+            (vec![none, 3.0], vec![1], vec![none, 3.0]),
+            (vec![none, none], vec![1, 0], vec![none, none]),
+            (vec![], vec![1], vec![]),
+            (row.clone(), (0..900).rev().collect(), lone(299)),
+            (lone(7), vec![7], lone(7)),
+        ] {
+            for is_row in [true, false] {
+                let (mut buf, cands) = (CandBuf::default(), logits.iter().zip(0..));
+                let cands: Vec<Cand> = cands.map(|(&logit, id)| Cand { id, logit, p: 0.0 }).collect();
+                let mut cands =
+                    if is_row { CandSet::new(&logits, &mut buf) } else { CandSet::from_cands(&cands, false, &mut buf) };
+                cands.ban(banned.clone());
+                assert_eq!(logits_by_id(&mut cands), expected, "{is_row}");
+            }
+        }
+        let mut buf = CandBuf::default();
+        let mut cands = CandSet::new(&[1.0, 3.0], &mut buf);
+        cands.sort();
+        cands.ban(Vec::new());
+        assert!(cands.is_sorted());
+        cands.ban(vec![9]);
+        assert!(!cands.is_sorted());
     }
 
     #[test]

@@ -1,0 +1,190 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError};
+
+/// Bans the tokens that would repeat an n-gram: those that followed an earlier copy of the last n - 1 tokens.
+///
+/// The prompt counts. An n of 1 bans every token that has occurred, and nothing is banned before there are n tokens. Where all
+/// candidates are banned, the most likely one keeps its logit.
+///
+/// # Origin
+/// `no_repeat_ngram_size` of fairseq (MIT) and of Hugging Face transformers (`NoRepeatNGramLogitsProcessor`, Apache-2.0), which
+/// text-generation-webui has, too. The window and the whitelist are those of DeepSeek-OCR's processor (MIT), as vLLM and SGLang
+/// (Apache-2.0) have it. The code is this project's own.
+///
+/// # Order and flags
+/// Sets logits to -infinity and keeps the candidates. Clears `sorted` where a token is banned.
+///
+/// # Draws
+/// None.
+///
+/// # Chain file
+/// ```json
+/// {"type": "no_repeat_ngram", "n": 30, "window": 90, "whitelist": [128821, 128822]}
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NoRepeatNgram {
+    /// The length of what must not be repeated, at least 1. Default 3.
+    #[schemars(range(min = 1))]
+    pub n: u32,
+    /// N-grams count that lie in the last so many tokens. Default 4294967295, which is more than there are.
+    pub window: u32,
+    /// Tokens that are never banned. Default none.
+    pub whitelist: Vec<u32>,
+}
+
+impl Default for NoRepeatNgram {
+    fn default() -> Self {
+        Self { n: 3, window: u32::MAX, whitelist: Vec::new() }
+    }
+}
+
+impl NoRepeatNgram {
+    /// The step for a length, over all tokens.
+    pub fn new(n: u32) -> Self {
+        Self { n, ..Self::default() }
+    }
+
+    /// What followed the last n - 1 tokens inside the window. Knuth, Morris and Pratt's search: `borders` has, of each beginning
+    /// of them, the length of the longest shorter beginning that it ends with, and goes on over the window behind a gap.
+    fn followers(&self, tokens: &[u32]) -> Vec<u32> {
+        let n_before = (self.n as usize).saturating_sub(1);
+        let last = tokens.len().checked_sub(n_before).map_or(tokens, |at| &tokens[at..]);
+        let window = &tokens[tokens.len().saturating_sub(self.window as usize)..];
+        let text = last.iter().map(Some).chain([None]).chain(window.iter().map(Some));
+        let (mut found, mut borders, mut n_matched) = (Vec::new(), Vec::new(), 0);
+        for (i, token) in text.enumerate() {
+            if i > n_before && n_matched == n_before {
+                found.extend(token);
+            }
+            while n_matched > 0 && last.get(n_matched) != token {
+                n_matched = borders[n_matched - 1];
+            }
+            n_matched += usize::from(i > 0 && last.get(n_matched) == token);
+            borders.push(n_matched);
+        }
+        found.retain(|token| !self.whitelist.contains(token));
+        found
+    }
+}
+
+crate::describe_step!(NoRepeatNgram);
+
+#[typetag::serde(name = "no_repeat_ngram")]
+impl SamplerStep for NoRepeatNgram {
+    fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
+        StepError::refuse_unless(self.n >= 1, "n", self.n, "at least 1")?;
+        let n_vocab = ctx.n_vocab().unwrap_or(usize::MAX);
+        let beyond = self.whitelist.iter().find(|&&id| id as usize >= n_vocab);
+        beyond.map_or(Ok(()), |&id| Err(StepError::BeyondVocab { field: "whitelist", id, n_vocab }))
+    }
+
+    fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
+        cands.ban(self.followers(ctx.history().tokens()));
+    }
+
+    fn facts(&self) -> Facts {
+        Facts { needs_history: true, ..Facts::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{after_sort, refusal, round_trip, run};
+
+    const LOGITS: [f32; 6] = [1.0, 5.0, 2.0, 4.0, 3.0, 0.0];
+
+    /// Which tokens are banned of six.
+    fn banned(step: NoRepeatNgram, history: &[u32]) -> Vec<u32> {
+        let left = run(&mut step.clone(), &LOGITS, history);
+        left.cands.iter().filter(|cand| cand.logit == f32::NEG_INFINITY).map(|cand| cand.id).collect()
+    }
+
+    #[test]
+    fn bans_what_followed_the_last_tokens() {
+        assert_eq!(banned(NoRepeatNgram::new(2), &[3, 4, 3, 5, 0, 3]), [4, 5]);
+        assert_eq!(banned(NoRepeatNgram::new(3), &[0, 3, 4, 1, 3, 5, 0, 3]), [4]);
+        assert_eq!(banned(NoRepeatNgram::new(1), &[3, 4, 3]), [3, 4]);
+    }
+
+    #[test]
+    fn nothing_before_there_are_n_tokens() {
+        for (history, expected) in [(&[][..], &[][..]), (&[2], &[]), (&[2, 2], &[]), (&[2, 2, 2], &[2])] {
+            assert_eq!(banned(NoRepeatNgram::new(3), history), expected, "{history:?}");
+        }
+        assert!(banned(NoRepeatNgram::new(u32::MAX), &[1; 50]).is_empty());
+    }
+
+    #[test]
+    fn only_in_the_window() {
+        for (window, expected) in
+            [(0, &[][..]), (1, &[]), (2, &[]), (3, &[]), (4, &[5]), (5, &[5]), (6, &[4, 5]), (u32::MAX, &[4, 5])]
+        {
+            let step = NoRepeatNgram { window, ..NoRepeatNgram::new(2) };
+            assert_eq!(banned(step, &[3, 4, 3, 5, 0, 3]), expected, "{window}");
+        }
+    }
+
+    #[test]
+    fn the_whitelist_is_spared() {
+        let step = NoRepeatNgram { whitelist: vec![4, 1], ..NoRepeatNgram::new(2) };
+        assert_eq!(banned(step, &[3, 4, 3, 5, 0, 3]), [5]);
+    }
+
+    /// The search skips what it knows; this does not.
+    #[test]
+    fn finds_what_a_plain_search_finds() {
+        let mut x = 1u32;
+        for case in 0..400u32 {
+            let tokens: Vec<u32> = (0..case % 90)
+                .map(|_| {
+                    x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    (x >> 24) % (2 + case % 3)
+                })
+                .collect();
+            for n in 1..8 {
+                let window = case as usize % 60;
+                let step = NoRepeatNgram { window: window as u32, ..NoRepeatNgram::new(n as u32) };
+                let in_window = &tokens[tokens.len().saturating_sub(window)..];
+                let repeats = |ngram: &&[u32]| tokens.ends_with(&ngram[..n - 1]);
+                let expected: Vec<u32> = in_window.windows(n).filter(repeats).map(|ngram| ngram[n - 1]).collect();
+                assert_eq!(step.followers(&tokens), expected, "{n} {window} {tokens:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_most_likely_stays_where_all_are_banned() {
+        let none = f32::NEG_INFINITY;
+        for (logits, history, expected) in [
+            (&[1.0, 5.0, 2.0][..], &[0, 1, 2][..], &[none, 5.0, none][..]),
+            (&[5.0, 5.0], &[1, 0], &[5.0, none]),
+            (&[7.0], &[0], &[7.0]),
+            (&[none, 5.0, 6.0], &[1, 2], &[none, none, 6.0]),
+            (&[none, none], &[0, 1], &[none, none]),
+            (&[], &[0], &[]),
+        ] {
+            assert_eq!(run(&mut NoRepeatNgram::new(1), logits, history).logits(), expected, "{logits:?}");
+        }
+    }
+
+    #[test]
+    fn the_flag_goes_with_a_ban_alone() {
+        assert!(run(&mut after_sort(NoRepeatNgram::new(2)), &LOGITS, &[1, 2]).sorted);
+        let left = run(&mut after_sort(NoRepeatNgram::new(2)), &LOGITS, &[1, 3, 1]);
+        assert_eq!((left.ids(), left.sorted), (vec![1, 3, 4, 2, 0, 5], false));
+        assert_eq!(left.logits()[..3], [5.0, f32::NEG_INFINITY, 3.0]);
+    }
+
+    #[test]
+    fn file() {
+        let text = r#"{"type":"no_repeat_ngram","n":3,"window":4294967295,"whitelist":[]}"#;
+        round_trip(Box::new(NoRepeatNgram::default()), text);
+        assert_eq!(refusal(NoRepeatNgram::new(0)), "n: 0 is refused: at least 1");
+        let beyond = NoRepeatNgram { whitelist: vec![99, 100], ..NoRepeatNgram::new(5) };
+        assert_eq!(refusal(beyond), "whitelist: token 100 is beyond the vocabulary of 100 tokens");
+    }
+}

@@ -1,0 +1,51 @@
+"""What the recorder of the penalties asks that llama.cpp does not have."""
+
+from cases import GREEDY, Cases, random_ids, repeated, step, values
+
+NEVER = "-inf"
+# Of falling likelihood: 1, 3, 4, 2, 0, 5.
+SIX = [1, 5, 2, 4, 3, -1]
+
+
+def no_repeat_ngram(cases):
+    def add(name, logits, prompt=(), before=(), **parameters):
+        ngram = step("no_repeat_ngram", **parameters)
+        cases.add(f"no_repeat_ngram/{name}", logits, *before, ngram, GREEDY, prompt=prompt, seed=1)
+
+    six = values(SIX)
+    add("empty", repeated(SIX, 3), n=2)
+    add("exactly-n", six, [1, 1], n=2)
+    add("prompt-only", six, [3, 4, 3, 1, 0, 3], n=2)
+    add("trigrams", six, [0, 3, 1, 4, 3, 5, 0, 3], n=3)
+    add("unigrams", six, [1, 1, 3], n=1)
+    add("overlapping", six, [1, 1, 1, 1], n=3)
+    add("a-border-of-the-last", six, [1, 2, 1, 2, 1, 3, 1, 2, 1], n=4)
+    add("longer-than-all", six, [1, 2, 3], n=4000000000)
+    add("drawn-on", repeated(SIX, 2), [0, 1], n=2)
+    add("drawn-until-all-are-banned", repeated([2, 1, 3], 4), n=1)
+    add("all-banned", values([2, 1, 3], [2, 3, 3]), [0, 1, 2], n=1)
+    add("one-candidate", values([0.5]), [0, 0], n=2)
+    add("two-candidates", values([0.5, 0.25]), [0, 0], n=2)
+    add("all-others-masked", values([NEVER, 3, 4, NEVER]), [1, 2], n=1)
+    add("a-tie-behind-the-banned", values([7, 3, 9, 7]), [2, 2], n=2)
+    add("after-a-sort", values(SIX), [3, 1, 3], before=[step("top_k", k=5)], n=2)
+    add("forty", ("uniform", 40, 1), random_ids("no_repeat_ngram/forty", 48, 5), n=2)
+    prompt = [3, 1, 3, 2, 0, 3]
+    for window in (3, 4, 5, 6):
+        add(f"window-{window}", six, prompt, n=2, window=window)
+    add("window-moves", repeated([9, 8], 3), [1], n=2, window=3)
+    add("window-unigrams", values(SIX), [1, 1, 3], n=1, window=2)
+    add("window-of-n", repeated(SIX, 2), [1, 1], n=2, window=2)
+    add("whitelist", six, prompt, n=2, whitelist=[1])
+    add("window-and-whitelist", repeated(SIX, 2), prompt, n=2, window=4, whitelist=[3])
+    add("unigrams-and-whitelist", repeated([3, 2, 1], 3), n=1, whitelist=[1])
+
+
+ALL = (no_repeat_ngram,)
+
+
+def cases():
+    described = Cases()
+    for describe in ALL:
+        describe(described)
+    return described
