@@ -59,7 +59,13 @@ def no_repeat_ngram(logits, history, n_prompt, n=3, window=0xFFFFFFFF, whitelist
     return ran, bool(banned), source("NoRepeatNGramLogitsProcessor")
 
 
-STEPS = {step.__name__: step for step in (no_repeat_ngram,)}
+def repetition_penalty_hf(logits, history, n_prompt, penalty=1.0, prompt_ignore_length=0, sees_prompt=True):
+    ignored = prompt_ignore_length if sees_prompt else max(prompt_ignore_length, n_prompt)
+    processor = hf.RepetitionPenaltyLogitsProcessor(float(penalty), prompt_ignore_length=ignored)
+    return processed(processor, history, logits), True, source("RepetitionPenaltyLogitsProcessor")
+
+
+STEPS = {step.__name__: step for step in (no_repeat_ngram, repetition_penalty_hf)}
 KEEPS_ONE = "; the most likely stays where all are banned"
 
 

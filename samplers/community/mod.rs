@@ -8,6 +8,7 @@ mod eta_cutoff;
 mod min_k;
 mod no_repeat_ngram;
 mod p_less;
+mod repetition_penalty_hf;
 mod top_a;
 mod top_h;
 
@@ -16,5 +17,6 @@ pub use eta_cutoff::EtaCutoff;
 pub use min_k::MinK;
 pub use no_repeat_ngram::NoRepeatNgram;
 pub use p_less::PLess;
+pub use repetition_penalty_hf::RepetitionPenaltyHf;
 pub use top_a::TopA;
 pub use top_h::TopH;

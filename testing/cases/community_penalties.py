@@ -41,7 +41,43 @@ def no_repeat_ngram(cases):
     add("unigrams-and-whitelist", repeated([3, 2, 1], 3), n=1, whitelist=[1])
 
 
-ALL = (no_repeat_ngram,)
+# Each logit is a number that no product of it with such penalties is.
+EIGHT = [1.1, -1.3, 0, 2.7, -2.9, 0.7, -0.1, 3.3]
+
+
+def repetition_penalty_hf(cases):
+    def add(name, logits, prompt=(), before=(), **parameters):
+        penalty = step("repetition_penalty_hf", **parameters)
+        cases.add(f"repetition_penalty_hf/{name}", logits, *before, penalty, GREEDY, prompt=prompt, seed=1)
+
+    eight, prompt = values(EIGHT), [3, 4, 3, 2, 7]
+    add("empty", repeated(EIGHT, 3), penalty=1.3)
+    add("prompt-only", eight, prompt, penalty=1.3)
+    add("once-however-often", eight, [7, 7, 7, 1, 1], penalty=1.3)
+    add("drawn-on", repeated([3, 2.9, 2.8, -1], 4), [3], penalty=1.1)
+    add("all", eight, range(8), penalty=1.2)
+    add("below-1", eight, prompt, penalty=0.7)
+    add("power-of-two", eight, range(8), penalty=2)
+    add("huge", values([3e38, -3e30, 1e-38, -1e-38, 0]), range(4), penalty=1000)
+    add("tiny", values([1e30, -1e38, 1e-45, -1e-45, 0]), range(5), penalty=0.001)
+    add("masked", values([NEVER, 2, NEVER, 1]), [0, 1, 2], penalty=1.5)
+    add("zero-stays", values([0, 0, -0.5]), [0, 2], penalty=1.5)
+    add("one-candidate", values([2.5], [-2.5]), [0], penalty=1.7)
+    add("two-candidates", values([2.5, 2]), [0], penalty=1.7)
+    add("a-tie-afterwards", values([3, 2, 2.5]), [0, 2], penalty=1.5)
+    add("uniform", repeated([1] * 4, 3), penalty=1.5)
+    add("after-a-sort", eight, prompt, before=[step("top_k", k=6)], penalty=1.3)
+    add("twice", eight, [3, 7], before=[step("repetition_penalty_hf", penalty=1.3)], penalty=1.1)
+    add("forty", ("uniform", 40, 1), random_ids("repetition_penalty_hf/forty", 30, 40), penalty=1.15)
+    for ignored in (2, 4, 5):
+        add(f"ignored-{ignored}", eight, prompt, penalty=1.3, prompt_ignore_length=ignored)
+    add("ignored-drawn", repeated([3, 2.9, 2.8, -1], 3), [3], penalty=1.3, prompt_ignore_length=2)
+    add("without-the-prompt", repeated([3, 2.9, 2.8, 2.7], 3), [0, 1, 1], penalty=1.3, sees_prompt=False)
+    add("without-a-prompt", repeated([3, 2.9], 2), penalty=1.3, sees_prompt=False)
+    add("ignored-and-no-prompt", repeated([3, 2.9], 2), [0], penalty=1.3, sees_prompt=False, prompt_ignore_length=2)
+
+
+ALL = (no_repeat_ngram, repetition_penalty_hf)
 
 
 def cases():
