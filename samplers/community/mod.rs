@@ -3,6 +3,7 @@
 //!
 //! A truncation here never leaves nothing: where it would remove all, the most likely candidate stays.
 
+mod encoder_repetition_penalty;
 mod epsilon_cutoff;
 mod eta_cutoff;
 mod min_k;
@@ -12,6 +13,7 @@ mod repetition_penalty_hf;
 mod top_a;
 mod top_h;
 
+pub use encoder_repetition_penalty::EncoderRepetitionPenalty;
 pub use epsilon_cutoff::EpsilonCutoff;
 pub use eta_cutoff::EtaCutoff;
 pub use min_k::MinK;

@@ -45,6 +45,36 @@ def no_repeat_ngram(cases):
 EIGHT = [1.1, -1.3, 0, 2.7, -2.9, 0.7, -0.1, 3.3]
 
 
+def encoder_repetition_penalty(cases):
+    def add(name, logits, prompt=(), before=(), **parameters):
+        penalty = step("encoder_repetition_penalty", **parameters)
+        cases.add(f"encoder_repetition_penalty/{name}", logits, *before, penalty, GREEDY, prompt=prompt, seed=1)
+
+    eight, prompt = values(EIGHT), [3, 4, 3, 2, 7]
+    add("no-prompt", repeated(EIGHT, 2), penalty=1.3)
+    add("prompt-only", eight, prompt, penalty=1.3)
+    add("once-however-often", eight, [7, 7, 7, 1, 1], penalty=1.3)
+    add("drawn-ones-do-not-count", repeated([3, 2.9, 2.8, -1], 3), [1, 3], penalty=1.1)
+    add("all", eight, range(8), penalty=1.2)
+    add("below-1", eight, prompt, penalty=0.7)
+    add("just-below-1", eight, range(8), penalty=0.99)
+    add("power-of-two", eight, range(8), penalty=2)
+    # The rounded inverse of each but the last is another number than the inverse of the rounded one.
+    for penalty in (1.05, 1.1, 1.7, 3):
+        add(f"inverse-of-{penalty}", eight, range(8), penalty=penalty)
+    add("huge", values([3e34, -3e30, 1e-38, -1e-38, 0]), range(4), penalty=1000)
+    add("tiny", values([1e30, -1e34, 1e-45, -1e-45, 0]), range(5), penalty=0.001)
+    add("masked", values([NEVER, 2, NEVER, 1]), [0, 3, 2], penalty=2.5)
+    add("zero-stays", values([0, 0, -0.5]), [0, 2], penalty=1.5)
+    add("one-candidate", values([2.5], [-2.5]), [0], penalty=1.7)
+    add("two-candidates", values([2.5, 2]), [1], penalty=1.7)
+    add("a-tie-afterwards", values([2, 3, 2.5]), [0, 2], penalty=1.5)
+    add("uniform", repeated([1] * 4, 2), [2, 3], penalty=1.5)
+    add("after-a-sort", eight, prompt, before=[step("top_k", k=6)], penalty=1.3)
+    add("both-penalties", repeated([3, 2.9, 2.8, 1], 2), [1], [step("repetition_penalty_hf", penalty=1.3)], penalty=1.1)
+    add("forty", ("uniform", 40, 1), random_ids("encoder_repetition_penalty/forty", 30, 40), penalty=1.15)
+
+
 def repetition_penalty_hf(cases):
     def add(name, logits, prompt=(), before=(), **parameters):
         penalty = step("repetition_penalty_hf", **parameters)
@@ -77,7 +107,7 @@ def repetition_penalty_hf(cases):
     add("ignored-and-no-prompt", repeated([3, 2.9], 2), [0], penalty=1.3, sees_prompt=False, prompt_ignore_length=2)
 
 
-ALL = (no_repeat_ngram, repetition_penalty_hf)
+ALL = (encoder_repetition_penalty, no_repeat_ngram, repetition_penalty_hf)
 
 
 def cases():
