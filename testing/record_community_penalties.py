@@ -65,13 +65,30 @@ def encoder_repetition_penalty(logits, history, n_prompt, penalty=1.0):
     return processed(processor, history, logits), True, source("EncoderRepetitionPenaltyLogitsProcessor")
 
 
+def rep_pen_slope(logits, history, n_prompt, range=360, penalty=1.0, slope=1.0, presence=0.0):
+    one, penalty, slope, presence = np.array([1, penalty, slope, presence], dtype=np.float32)
+    window = np.array(history[max(0, len(history) - range) :], dtype=int)
+    divisors = np.full(len(logits), one)
+    divisors[window] = one + (penalty - one) * slope if penalty > one else penalty
+    divisors[window[len(window) // 2 :]] = penalty
+    occurs = np.isin(np.arange(len(logits)), window)
+    after = np.where(logits > 0, logits / divisors, logits * divisors)
+    after = np.where(occurs, after - presence, after)
+    assert after.dtype == np.float32
+    if slope == 1 and presence == 0:
+        ran = processed(hf.RepetitionPenaltyLogitsProcessor(float(penalty)), window.tolist(), logits)
+        assert ran.tobytes() == after.tobytes()
+    return after, True, formula("KoboldCpp's formula")
+
+
 def repetition_penalty_hf(logits, history, n_prompt, penalty=1.0, prompt_ignore_length=0, sees_prompt=True):
     ignored = prompt_ignore_length if sees_prompt else max(prompt_ignore_length, n_prompt)
     processor = hf.RepetitionPenaltyLogitsProcessor(float(penalty), prompt_ignore_length=ignored)
     return processed(processor, history, logits), True, source("RepetitionPenaltyLogitsProcessor")
 
 
-STEPS = {step.__name__: step for step in (encoder_repetition_penalty, no_repeat_ngram, repetition_penalty_hf)}
+ALL = (encoder_repetition_penalty, no_repeat_ngram, rep_pen_slope, repetition_penalty_hf)
+STEPS = {step.__name__: step for step in ALL}
 KEEPS_ONE = "; the most likely stays where all are banned"
 
 

@@ -107,7 +107,36 @@ def repetition_penalty_hf(cases):
     add("ignored-and-no-prompt", repeated([3, 2.9], 2), [0], penalty=1.3, sees_prompt=False, prompt_ignore_length=2)
 
 
-ALL = (encoder_repetition_penalty, no_repeat_ngram, repetition_penalty_hf)
+def rep_pen_slope(cases):
+    def add(name, logits, prompt=(), before=(), **parameters):
+        penalty = step("rep_pen_slope", **parameters)
+        cases.add(f"rep_pen_slope/{name}", logits, *before, penalty, GREEDY, prompt=prompt, seed=1)
+
+    eight, prompt = values(EIGHT), [3, 4, 3, 2, 7]
+    add("empty", repeated(EIGHT, 2), penalty=1.3, slope=0.7)
+    add("prompt-only", eight, prompt, penalty=1.3, slope=0.7)
+    add("drawn-on", repeated([3, 2.9, 2.8, -1], 4), [3], range=3, penalty=1.1, slope=0.5)
+    for n in (1, 2, 3, 4, 5, 6):
+        add(f"range-{n}", eight, [0, 1, 2, 7, 4], range=n, penalty=1.3, slope=0.7)
+    add("in-both-halves", eight, [7, 1, 2, 7, 1, 0], range=6, penalty=1.3, slope=0.7)
+    add("in-the-older-half-alone", eight, [7, 7, 1, 0], range=4, penalty=1.3, slope=0.7)
+    add("plain", eight, range(8), penalty=1.07)
+    add("no-slope", eight, range(8), penalty=1.3, slope=0)
+    add("steep", eight, range(8), penalty=1.3, slope=2.5)
+    add("lite", eight, range(8), penalty=1.07, slope=0.7)
+    add("below-1", eight, range(8), penalty=0.7, slope=0.5)
+    add("power-of-two", eight, range(8), penalty=3, slope=0.5)
+    add("presence", eight, [7, 7, 2, 1, 4], penalty=1.3, slope=0.7, presence=0.35)
+    add("presence-alone", eight, [7, 7, 2, 1], slope=0.7, presence=-0.35)
+    add("masked", values([NEVER, 2, NEVER, 1]), [0, 1, 2], penalty=1.5, slope=0.7, presence=0.1)
+    add("one-candidate", values([2.5], [-2.5]), [0], penalty=1.7, slope=0.3)
+    add("two-candidates", values([2.5, 2]), [1, 0], penalty=1.7, slope=0.3)
+    add("uniform", repeated([1] * 4, 2), [2], penalty=1.5, slope=0.7)
+    add("after-a-sort", eight, prompt, before=[step("top_k", k=6)], penalty=1.3, slope=0.7)
+    add("forty", ("uniform", 40, 1), random_ids("rep_pen_slope/forty", 30, 40), range=21, penalty=1.15, slope=0.7)
+
+
+ALL = (encoder_repetition_penalty, no_repeat_ngram, rep_pen_slope, repetition_penalty_hf)
 
 
 def cases():

@@ -1,0 +1,164 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, StepError, float};
+
+/// Makes the tokens of a window less likely, each once, those of its older half by less.
+///
+/// A logit above 0 is divided by the penalty, another one multiplied, and then `presence` is taken off. In the recent half of
+/// the window, the longer one where its length is odd, the penalty is `penalty`; for tokens of the older half alone it is
+/// `1 + (penalty - 1) * slope`, and `penalty` where that is not above 1. With a slope of 1 it is `penalties` of llama.cpp
+/// without `freq`.
+///
+/// # Origin
+/// `rep_pen`, `rep_pen_range` and `rep_pen_slope` of KoboldCpp (AGPL-3.0), after KoboldAI, whose slope bends over the window
+/// instead. The code is this project's own, after the formula.
+///
+/// # Order and flags
+/// Changes logits and clears `sorted`, even where nothing changed. With a range of 0, or `penalty` and `presence` at their
+/// neutral values, it does nothing.
+///
+/// # Draws
+/// None.
+///
+/// # Chain file
+/// ```json
+/// {"type": "rep_pen_slope", "range": 360, "penalty": 1.07, "slope": 0.7, "presence": 0.0}
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RepPenSlope {
+    /// How many of the last tokens count, the prompt's included. Default 360.
+    pub range: u32,
+    /// Above 0, finite, and so is its inverse; 1 is neutral. Default 1.
+    #[serde(with = "float")]
+    #[schemars(with = "f32", extend("exclusiveMinimum" = 0))]
+    pub penalty: f32,
+    /// How much of a penalty above 1 is left for the older half, at least 0 and finite. Default 1.
+    #[serde(with = "float")]
+    #[schemars(with = "f32", range(min = 0))]
+    pub slope: f32,
+    /// Taken off once for a token of the window; finite. Default 0.
+    #[serde(with = "float")]
+    #[schemars(with = "f32")]
+    pub presence: f32,
+}
+
+impl Default for RepPenSlope {
+    fn default() -> Self {
+        Self { range: 360, penalty: 1.0, slope: 1.0, presence: 0.0 }
+    }
+}
+
+impl RepPenSlope {
+    /// The step without `presence`.
+    pub fn new(range: u32, penalty: f32, slope: f32) -> Self {
+        Self { range, penalty, slope, ..Self::default() }
+    }
+
+    /// The penalty of the older half.
+    fn older(&self) -> f32 {
+        if self.penalty > 1.0 { 1.0 + (self.penalty - 1.0) * self.slope } else { self.penalty }
+    }
+}
+
+crate::describe_step!(RepPenSlope);
+
+#[typetag::serde(name = "rep_pen_slope")]
+impl SamplerStep for RepPenSlope {
+    fn prepare(&mut self, _: &Ctx) -> Result<(), StepError> {
+        let usable = self.penalty.is_finite() && self.penalty > 0.0 && self.penalty.recip().is_finite();
+        StepError::refuse_unless(usable, "penalty", self.penalty, "finite and above 0, and so must its inverse be")?;
+        let usable = self.slope >= 0.0 && self.slope.is_finite() && self.older().is_finite();
+        StepError::refuse_unless(usable, "slope", self.slope, "at least 0 and finite, and so must what it makes be")?;
+        StepError::refuse_unless(self.presence.is_finite(), "presence", self.presence, "it must be finite")
+    }
+
+    fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
+        let window = ctx.history().last(self.range as usize);
+        let is_older = (0..window.len()).map(|i| i < window.len() / 2);
+        let mut tokens: Vec<(u32, bool)> = window.iter().copied().zip(is_older).collect();
+        // Of a token of both halves the recent one comes first.
+        tokens.sort_unstable();
+        tokens.dedup_by_key(|token| token.0);
+        let [recent, older] =
+            [self.penalty, self.older()].map(|repeat| Penalty { repeat, freq: 0.0, present: self.presence });
+        if !self.is_off() {
+            cands.update_all(&tokens, |logit, &is_older| if is_older { older } else { recent }.of(logit, 1));
+        }
+    }
+
+    fn is_off(&self) -> bool {
+        self.range == 0 || (self.penalty == 1.0 && self.presence == 0.0)
+    }
+
+    fn facts(&self) -> Facts {
+        let on = Facts { needs_history: true, ..Facts::default() };
+        if self.is_off() { Facts::TRUNCATION } else { on }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{after_sort, refusal, round_trip, run};
+
+    const LOGITS: [f32; 6] = [4.0, -1.0, 0.0, 2.0, -2.0, f32::NEG_INFINITY];
+
+    /// What 3 makes of each token's logit with half a slope, so 2 in the older half.
+    fn penalties(range: u32, history: &[u32]) -> Vec<f32> {
+        run(&mut RepPenSlope::new(range, 3.0, 0.5), &[6.0; 4], history).logits().iter().map(|x| 6.0 / x).collect()
+    }
+
+    #[test]
+    fn the_older_half_loses_less() {
+        assert_eq!(penalties(10, &[0, 1, 2, 3]), [2.0, 2.0, 3.0, 3.0]);
+        assert_eq!(penalties(2, &[0, 1, 2, 3]), [1.0, 1.0, 2.0, 3.0]);
+        assert_eq!(penalties(u32::MAX, &[0, 1, 2, 0]), [3.0, 2.0, 3.0, 1.0]);
+    }
+
+    #[test]
+    fn the_middle_of_an_odd_window_is_recent() {
+        assert_eq!(penalties(1, &[0, 1]), [1.0, 3.0, 1.0, 1.0]);
+        assert_eq!(penalties(3, &[0, 1, 2, 3]), [1.0, 2.0, 3.0, 3.0]);
+        assert_eq!(penalties(8, &[0, 1, 2]), [2.0, 3.0, 3.0, 1.0]);
+        assert_eq!(penalties(8, &[]), [1.0; 4]);
+    }
+
+    #[test]
+    fn multiplies_below_zero_and_takes_presence_off_once() {
+        let mut step = RepPenSlope { presence: 0.25, ..RepPenSlope::new(10, 2.0, 1.0) };
+        let left = run(&mut step, &LOGITS, &[0, 0, 1, 2, 5]);
+        assert_eq!(left.logits(), [1.75, -2.25, -0.25, 2.0, -2.0, f32::NEG_INFINITY]);
+    }
+
+    #[test]
+    fn a_penalty_below_1_has_no_slope() {
+        assert_eq!(run(&mut RepPenSlope::new(4, 0.5, 0.1), &[6.0; 2], &[0, 1]).logits(), [12.0, 12.0]);
+        assert_eq!(run(&mut RepPenSlope::new(4, 2.0, 0.0), &[6.0; 2], &[0, 1]).logits(), [6.0, 3.0]);
+    }
+
+    #[test]
+    fn the_flag_goes_even_for_nothing_and_stays_where_it_is_off() {
+        assert!(!run(&mut after_sort(RepPenSlope::new(9, 2.0, 1.0)), &LOGITS, &[]).sorted);
+        for off in [RepPenSlope::new(0, 2.0, 1.0), RepPenSlope::new(9, 1.0, 0.5)] {
+            assert!(off.is_off() && run(&mut after_sort(off), &LOGITS, &[0]).sorted);
+        }
+        assert!(run(&mut RepPenSlope::new(9, 2.0, 1.0), &[], &[0]).cands.is_empty());
+    }
+
+    #[test]
+    fn file() {
+        let text = r#"{"type":"rep_pen_slope","range":360,"penalty":1.0,"slope":1.0,"presence":0.0}"#;
+        round_trip(Box::new(RepPenSlope::default()), text);
+        assert_eq!(RepPenSlope::default().facts(), Facts::TRUNCATION);
+        let expected = "penalty: 0 is refused: finite and above 0, and so must its inverse be";
+        assert_eq!(refusal(RepPenSlope::new(9, 0.0, 1.0)), expected);
+        for (penalty, slope) in [(2.0, -0.5), (2.0, f32::INFINITY), (2.0, f32::NAN), (1e30, 1e30)] {
+            let expected = format!("slope: {slope} is refused: at least 0 and finite, and so must what it makes be");
+            assert_eq!(refusal(RepPenSlope::new(9, penalty, slope)), expected);
+        }
+        let presence = RepPenSlope { presence: f32::NAN, ..RepPenSlope::default() };
+        assert_eq!(refusal(presence), "presence: NaN is refused: it must be finite");
+    }
+}
