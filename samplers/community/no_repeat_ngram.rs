@@ -76,9 +76,7 @@ crate::describe_step!(NoRepeatNgram);
 impl SamplerStep for NoRepeatNgram {
     fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
         StepError::refuse_unless(self.n >= 1, "n", self.n, "at least 1")?;
-        let n_vocab = ctx.n_vocab().unwrap_or(usize::MAX);
-        let beyond = self.whitelist.iter().find(|&&id| id as usize >= n_vocab);
-        beyond.map_or(Ok(()), |&id| Err(StepError::BeyondVocab { field: "whitelist", id, n_vocab }))
+        StepError::refuse_beyond("whitelist", &self.whitelist, ctx)
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {

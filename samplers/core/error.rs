@@ -1,6 +1,6 @@
 //! What a step refuses in [`prepare`](super::SamplerStep::prepare).
 
-use super::EncodeError;
+use super::{Ctx, EncodeError};
 
 /// A parameter that a step cannot work with. The text begins with the parameter's name.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -79,6 +79,22 @@ impl StepError {
     /// [`StepError::Value`] where `value` is NaN.
     pub fn refuse_nan(field: &'static str, value: f32) -> Result<(), Self> {
         Self::refuse_unless(!value.is_nan(), field, value, "a number is wanted")
+    }
+
+    /// Refuses tokens that the vocabulary does not have, as far as its size is known.
+    ///
+    /// # Errors
+    /// [`StepError::BeyondVocab`] for the first one.
+    pub fn refuse_beyond<'t>(
+        field: &'static str,
+        tokens: impl IntoIterator<Item = &'t u32>,
+        ctx: &Ctx,
+    ) -> Result<(), Self> {
+        let Some(n_vocab) = ctx.n_vocab() else { return Ok(()) };
+        match tokens.into_iter().find(|id| **id as usize >= n_vocab) {
+            Some(&id) => Err(Self::BeyondVocab { field, id, n_vocab }),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a value that does not hold to `allowed`.
