@@ -9,6 +9,7 @@ Needs transformers, torch and numpy. The same versions write the same bytes agai
 """
 
 import argparse
+import json
 import pathlib
 
 import numpy as np
@@ -40,6 +41,12 @@ def processed(processor, history, logits):
 #
 # Each takes a row, the history and where the prompt ends in it, and the step's parameters. It gives the row after the step, whether
 # the step does anything to the order of the candidates, and what was run.
+
+
+def exponential_decay_length(logits, history, n_prompt, start=0, factor=1.0, tokens=()):
+    processor = hf.ExponentialDecayLengthPenalty((start, float(factor)), list(tokens), n_prompt)
+    assert not np.signbit(logits[logits == 0]).any(), "the processor makes 0 of every -0"
+    return processed(processor, history, logits), len(history) > n_prompt + start, source("ExponentialDecayLengthPenalty")
 
 
 def no_repeat_ngram(logits, history, n_prompt, n=3, window=0xFFFFFFFF, whitelist=()):
@@ -87,7 +94,7 @@ def repetition_penalty_hf(logits, history, n_prompt, penalty=1.0, prompt_ignore_
     return processed(processor, history, logits), True, source("RepetitionPenaltyLogitsProcessor")
 
 
-ALL = (encoder_repetition_penalty, no_repeat_ngram, rep_pen_slope, repetition_penalty_hf)
+ALL = (encoder_repetition_penalty, exponential_decay_length, no_repeat_ngram, rep_pen_slope, repetition_penalty_hf)
 STEPS = {step.__name__: step for step in ALL}
 KEEPS_ONE = "; the most likely stays where all are banned"
 
@@ -126,7 +133,7 @@ class Candidates:
         return {**more, "size": len(self.ids), "sorted": self.sorted}
 
 
-def replay(case, n_vocab):
+def replay(case, n_vocab, vocab):
     """Draws from every row, and writes down what is left after each step. `source` of the case becomes what was run."""
     history, n_prompt = list(case["prompt"]), len(case["prompt"])
     expect = {"tokens": [], "final": [], "steps": []}
@@ -139,6 +146,8 @@ def replay(case, n_vocab):
             if kind == "top_k":
                 cands.top_k(**parameters)
             elif kind in STEPS:
+                if vocab and kind == "exponential_decay_length":
+                    parameters.setdefault("tokens", vocab["eog"])
                 before = cands.row(n_vocab)
                 after, touches, ran = STEPS[kind](before, history, n_prompt, **parameters)
                 if touches and (after[cands.ids] == NEVER).all():
@@ -173,7 +182,9 @@ def main():
         for case in described:
             row = next(oracle.logits_rows(case["logits"]))
             try:
-                replay(case, len(row))
+                path = case.get("vocab", {}).get("file")
+                vocab = path and json.loads((pathlib.Path(arguments.out) / path).read_text())
+                replay(case, len(row), vocab)
             except (AssertionError, ValueError) as error:
                 raise ValueError(f"{case['name']}: {error}") from error
         path = pathlib.Path(arguments.out) / f"steps-{file}.jsonl"

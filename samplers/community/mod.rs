@@ -6,6 +6,7 @@
 mod encoder_repetition_penalty;
 mod epsilon_cutoff;
 mod eta_cutoff;
+mod exponential_decay_length;
 mod min_k;
 mod no_repeat_ngram;
 mod p_less;
@@ -17,6 +18,7 @@ mod top_h;
 pub use encoder_repetition_penalty::EncoderRepetitionPenalty;
 pub use epsilon_cutoff::EpsilonCutoff;
 pub use eta_cutoff::EtaCutoff;
+pub use exponential_decay_length::ExponentialDecayLength;
 pub use min_k::MinK;
 pub use no_repeat_ngram::NoRepeatNgram;
 pub use p_less::PLess;

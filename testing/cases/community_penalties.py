@@ -107,6 +107,37 @@ def repetition_penalty_hf(cases):
     add("ignored-and-no-prompt", repeated([3, 2.9], 2), [0], penalty=1.3, sees_prompt=False, prompt_ignore_length=2)
 
 
+def exponential_decay_length(cases):
+    def add(name, logits, prompt=(), before=(), **parameters):
+        decay = step("exponential_decay_length", **parameters)
+        cases.add(f"exponential_decay_length/{name}", logits, *before, decay, GREEDY, prompt=prompt, seed=1)
+
+    eight, six = repeated(EIGHT, 3), repeated([0.9, 3, -0.9, 0, 1, 2], 2)
+    add("empty", values(EIGHT), start=0, factor=1.3, tokens=[3])
+    add("prompt-only", values(EIGHT), [3, 4, 7], start=0, factor=1.3, tokens=[3])
+    add("from-the-first", values(EIGHT, EIGHT), [3, 4, 7], start=0, factor=1.3, tokens=[3])
+    add("from-the-second", eight, start=1, factor=1.3, tokens=[3])
+    add("never-so-long", repeated([1, 2], 2), start=4000000000, factor=1.3, tokens=[1])
+    add("until-it-ends", repeated([1, 2.5, -1], 4), [1], start=1, factor=1.4, tokens=[0])
+    add("below-0", repeated([1, -1.7], 2), start=0, factor=2.3, tokens=[1])
+    add("zero-stays", repeated([0, 1], 2), start=0, factor=9.5, tokens=[0])
+    add("several-ends", six, [2], start=0, factor=1.07, tokens=[4, 0, 2])
+    add("an-end-twice", values([1, 2], [1, 2]), start=0, factor=1.6, tokens=[0, 0])
+    add("below-1", six, start=0, factor=0.7, tokens=[1, 2])
+    add("almost-1", values(EIGHT, EIGHT), start=0, factor=1.000001, tokens=[7, 4])
+    add("power-of-two", repeated([0.9, -0.9, 1], 2), start=0, factor=2, tokens=[0, 1])
+    add("huge", repeated([1.1, -2.3, 4], 2), start=0, factor=1e30, tokens=[0, 1])
+    add("masked-ends", repeated([NEVER, 1, NEVER, 2], 2), start=0, factor=1.5, tokens=[0, 1])
+    add("one-candidate", repeated([2.5], 2), [0], start=0, factor=1.5, tokens=[0])
+    add("two-candidates", repeated([2.5, 2], 2), [0], start=0, factor=1.5, tokens=[1])
+    add("a-tie", repeated([3, 2], 2), start=0, factor=1.5, tokens=[1])
+    add("after-a-sort", values(EIGHT, EIGHT), before=[step("top_k", k=6)], start=0, factor=1.9, tokens=[5])
+    add("cut-off", values(EIGHT, EIGHT), before=[step("top_k", k=3)], start=0, factor=1.9, tokens=[6])
+    cases.vocab = {"file": "tiny-vocab.json"}
+    add("of-a-vocabulary", ("uniform", 512, 2), [7, 8, 9], start=0, factor=1.25)
+    cases.vocab = None
+
+
 def rep_pen_slope(cases):
     def add(name, logits, prompt=(), before=(), **parameters):
         penalty = step("rep_pen_slope", **parameters)
@@ -136,7 +167,7 @@ def rep_pen_slope(cases):
     add("forty", ("uniform", 40, 1), random_ids("rep_pen_slope/forty", 30, 40), range=21, penalty=1.15, slope=0.7)
 
 
-ALL = (encoder_repetition_penalty, no_repeat_ngram, rep_pen_slope, repetition_penalty_hf)
+ALL = (encoder_repetition_penalty, exponential_decay_length, no_repeat_ngram, rep_pen_slope, repetition_penalty_hf)
 
 
 def cases():
