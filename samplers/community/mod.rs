@@ -26,3 +26,6 @@ pub use rep_pen_slope::RepPenSlope;
 pub use repetition_penalty_hf::RepetitionPenaltyHf;
 pub use top_a::TopA;
 pub use top_h::TopH;
+mod suppress_tokens;
+
+pub use suppress_tokens::SuppressTokens;

@@ -47,7 +47,7 @@ class Cases:
         return {"synthetic": {"kind": kind, "seed": oracle.seed_of("logits " + name), "n_vocab": n_vocab, "rows": rows}}
 
     def add(self, name, logits, *steps, prompt=(), seed=None, vocab=True):
-        """`logits` is the value of that key, or (kind, n_vocab, rows) for synthetic ones."""
+        """`logits` is the value of that key, or (kind, n_vocab, rows) for synthetic ones. `vocab`: a file, or whether there is one."""
         if name in self.names:
             raise ValueError(f"two cases are called {name}")
         self.names.add(name)
@@ -59,7 +59,7 @@ class Cases:
             "name": name,
             "source": "libllama b11192",
             "logits": logits,
-            **({"vocab": self.vocab} if self.vocab and vocab else {}),
+            **({"vocab": vocab} if isinstance(vocab, dict) else {"vocab": self.vocab} if self.vocab and vocab else {}),
             "prompt": list(prompt),
             "chain": {"seed": seed, "steps": list(steps)},
         })
