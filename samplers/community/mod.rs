@@ -26,6 +26,8 @@ pub use rep_pen_slope::RepPenSlope;
 pub use repetition_penalty_hf::RepetitionPenaltyHf;
 pub use top_a::TopA;
 pub use top_h::TopH;
+mod min_new_tokens;
 mod suppress_tokens;
 
+pub use min_new_tokens::MinNewTokens;
 pub use suppress_tokens::SuppressTokens;
