@@ -148,6 +148,10 @@ impl SamplerStep for AdaptiveP {
         Ok(())
     }
 
+    fn generator(&mut self) -> Option<&mut Mt19937> {
+        Some(&mut self.rng)
+    }
+
     fn selects(&self) -> bool {
         true
     }

@@ -46,6 +46,10 @@ impl SamplerStep for Dist {
         Ok(())
     }
 
+    fn generator(&mut self) -> Option<&mut Mt19937> {
+        Some(&mut self.rng)
+    }
+
     fn selects(&self) -> bool {
         true
     }

@@ -32,7 +32,7 @@ mod xtc;
 
 pub use crate::core::{
     Cand, CandBuf, CandSet, Chain, ChainError, Ctx, EncodeError, Facts, History, Penalty, SamplerStep, StateReader,
-    StepError, StepSchema, Vocab, float, registered_steps, step_fields, step_schema,
+    StepError, StepSchema, Vocab, float, registered_steps, step_fields, step_schema, steps,
 };
 pub use adaptive_p::AdaptiveP;
 pub use dist::Dist;

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, Steered, StepError, float};
 use crate::libm::{int, logf, powf};
+use crate::libstdcxx::Mt19937;
 
 /// Mirostat 1.0: cuts to a k that it estimates so that the surprise of the drawn tokens stays near `tau`, and draws:
 /// `llama_sampler_init_mirostat`.
@@ -107,6 +108,10 @@ impl SamplerStep for Mirostat {
         self.steered.load(state, ctx)
     }
 
+    fn generator(&mut self) -> Option<&mut Mt19937> {
+        Some(&mut self.steered.rng)
+    }
+
     fn selects(&self) -> bool {
         true
     }
@@ -119,7 +124,6 @@ impl SamplerStep for Mirostat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::libstdcxx::Mt19937;
     use crate::testing::{p4, refusal, round_trip, run};
 
     #[test]

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, Steered, StepError, float};
 use crate::libm::log2f;
+use crate::libstdcxx::Mt19937;
 
 /// Mirostat 2.0: drops the candidates whose surprise is above `mu`, draws, and moves `mu` so that the surprise of the drawn
 /// tokens stays near `tau`: `llama_sampler_init_mirostat_v2`.
@@ -79,6 +80,10 @@ impl SamplerStep for MirostatV2 {
         self.steered.load(state, ctx)
     }
 
+    fn generator(&mut self) -> Option<&mut Mt19937> {
+        Some(&mut self.steered.rng)
+    }
+
     fn selects(&self) -> bool {
         true
     }
@@ -91,7 +96,6 @@ impl SamplerStep for MirostatV2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::libstdcxx::Mt19937;
     use crate::testing::{apply, p4, refusal, round_trip, run};
 
     /// User case 11: tau 1 starts at mu 2, and of surprises 1.00, 1.74, 2.74, 4.32 bits the first two pass.

@@ -84,6 +84,10 @@ impl SamplerStep for Xtc {
         Ok(())
     }
 
+    fn generator(&mut self) -> Option<&mut Mt19937> {
+        Some(&mut self.rng)
+    }
+
     fn is_off(&self) -> bool {
         self.probability <= 0.0 || self.threshold > 0.5
     }

@@ -1,6 +1,6 @@
 //! The candidates of one draw: llama.cpp's `llama_token_data_array`.
 //!
-//! The verbs stand in rooms of their own: `trim` (what leaves), `order` (sorting, llama.cpp's ties included), `walk` (from the
+//! The verbs stand in rooms of their own: `trim` (what leaves), `spare` (what comes back), `order` (sorting, llama.cpp's ties included), `walk` (from the
 //! best down), `weigh` (softmax and sums), `change` (logits), `pick` (the token). Each has its plain form, over the array, and
 //! many a quick one, over the caller's row: `deferred` says how the two belong together, `view`, `survey` and `head` read a row,
 //! `terms`, `tally`, `signed` and `parts` sum over it.
@@ -14,6 +14,7 @@ mod parts;
 mod pick;
 mod row;
 mod signed;
+mod spare;
 mod survey;
 mod tally;
 mod terms;

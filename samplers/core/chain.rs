@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError};
+use crate::libstdcxx::Mt19937;
 
 /// A list of steps, itself a step: `llama_sampler_chain`.
 ///
@@ -24,6 +25,12 @@ use super::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError};
 pub struct Chain {
     /// The steps in their order.
     steps: Vec<Box<dyn SamplerStep>>,
+}
+
+impl From<Vec<Box<dyn SamplerStep>>> for Chain {
+    fn from(steps: Vec<Box<dyn SamplerStep>>) -> Self {
+        Self { steps }
+    }
 }
 
 /// A chain that cannot run.
@@ -100,14 +107,15 @@ impl Chain {
         self.steps.is_empty()
     }
 
-    /// Shows every step of a type, those of nested chains included.
+    /// Shows every step of a type, those of the chains inside other steps included.
     pub fn visit<T: SamplerStep>(&self, visit: &mut impl FnMut(&T)) {
         for step in &self.steps {
-            let step: &dyn Any = step.as_ref();
-            if let Some(inner) = step.downcast_ref::<Self>() {
-                inner.visit(visit);
-            } else if let Some(found) = step.downcast_ref::<T>() {
+            let any: &dyn Any = step.as_ref();
+            if let Some(found) = any.downcast_ref::<T>() {
                 visit(found);
+            }
+            for (_, inner) in step.chains() {
+                inner.visit(visit);
             }
         }
     }
@@ -115,13 +123,28 @@ impl Chain {
     /// The same, to change them.
     pub fn visit_mut<T: SamplerStep>(&mut self, visit: &mut impl FnMut(&mut T)) {
         for step in &mut self.steps {
-            let step: &mut dyn Any = step.as_mut();
-            if let Some(inner) = step.downcast_mut::<Self>() {
-                inner.visit_mut(visit);
-            } else if let Some(found) = step.downcast_mut::<T>() {
+            let any: &mut dyn Any = step.as_mut();
+            if let Some(found) = any.downcast_mut::<T>() {
                 visit(found);
             }
+            for inner in step.chains_mut() {
+                inner.visit_mut(visit);
+            }
         }
+    }
+
+    /// The generators of its steps, each with the type of its step, those of the chains inside other steps included.
+    pub fn generators(&mut self) -> Vec<(&'static str, &mut Mt19937)> {
+        let mut found = Vec::new();
+        for step in &mut self.steps {
+            if step.chains().is_empty() {
+                let name = step.typetag_name();
+                found.extend(step.generator().map(|generator| (name, generator)));
+            } else {
+                found.extend(step.chains_mut().into_iter().flat_map(Self::generators));
+            }
+        }
+        found
     }
 
     /// Checks that exactly one step selects the token and that nothing follows it, nested chains included.
@@ -227,7 +250,11 @@ crate::describe_step!(Chain);
 #[typetag::serde(name = "chain")]
 impl SamplerStep for Chain {
     fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
-        self.prepare_steps(ctx).map_err(|error| StepError::Other(error.to_string()))
+        self.prepare_steps(ctx).map_err(|error| match error {
+            // Who reads a file without the vocabulary that comes later passes over this one.
+            ChainError::Step { source: source @ StepError::NeedsVocab { .. }, .. } => source,
+            error => StepError::Other(error.to_string()),
+        })
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
@@ -272,6 +299,14 @@ impl SamplerStep for Chain {
 
     fn inner(&self) -> &[Box<dyn SamplerStep>] {
         &self.steps
+    }
+
+    fn chains(&self) -> Vec<(&'static str, &Self)> {
+        vec![("steps", self)]
+    }
+
+    fn chains_mut(&mut self) -> Vec<&mut Self> {
+        vec![self]
     }
 }
 

@@ -11,6 +11,7 @@ mod float_field;
 mod state;
 mod steered;
 mod step;
+mod steps_field;
 
 pub use cands::{Cand, CandBuf, CandSet, Penalty};
 pub use chain::{Chain, ChainError};
@@ -23,3 +24,4 @@ pub use float_field::float;
 pub use state::StateReader;
 pub(crate) use steered::Steered;
 pub use step::{SamplerStep, registered_steps, step_fields};
+pub use steps_field::steps;

@@ -7,12 +7,16 @@ use dyn_clone::DynClone;
 use serde::Deserialize;
 use serde::de::value::MapDeserializer;
 
-use super::{CandSet, Ctx, Facts, StateReader, StepError};
+use super::{CandSet, Chain, Ctx, Facts, StateReader, StepError};
+use crate::libstdcxx::Mt19937;
 
 /// One step of a chain: `struct llama_sampler` with its `llama_sampler_i`.
 ///
 /// A step's parameters are its serialised fields and its state is `#[serde(skip)]`. `#[typetag::serde(name = "…")]` on the
 /// `impl` registers it under the `type` that chain files use.
+///
+/// A step that holds chains shows them ([`chains`](Self::chains)), and what is asked of every step, they answer unless it says
+/// something else itself.
 #[typetag::serde(tag = "type")]
 pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
     /// Checks the parameters against the context, seeds the generator, builds tables. Called once, before the first draw.
@@ -30,19 +34,19 @@ pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
     /// Takes note of a token that joined the history, of the prompt or drawn: `llama_sampler_accept`. The history in `ctx`
     /// ends with it.
     fn accept(&mut self, token: u32, ctx: &Ctx) {
-        let _ = (token, ctx);
+        self.chains_mut().into_iter().for_each(|chain| chain.accept(token, ctx));
     }
 
     /// Brings back the state after [`prepare`](Self::prepare): `llama_sampler_reset`. The history in `ctx` is the one to
     /// start from, usually empty.
     fn reset(&mut self, ctx: &Ctx) {
-        let _ = ctx;
+        self.chains_mut().into_iter().for_each(|chain| chain.reset(ctx));
     }
 
     /// Writes down the part of the state that parameters, seed and history do not tell: how far a generator is, an average.
     /// Always the same number of values. A step whose state comes from the history alone, or that has none, leaves this out.
     fn save(&self, state: &mut Vec<u64>) {
-        let _ = state;
+        self.chains().into_iter().for_each(|(_, chain)| chain.save(state));
     }
 
     /// Brings back a state that [`save`](Self::save) wrote. The history in `ctx` is the one of that moment.
@@ -50,20 +54,20 @@ pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
     /// # Errors
     /// Values that `save` does not write.
     fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
-        let _ = state;
         self.reset(ctx);
-        Ok(())
+        self.chains_mut().into_iter().try_for_each(|chain| chain.load(state, ctx))
     }
 
     /// Whether this step picks the token. A chain has exactly one that does, and it is the last.
     fn selects(&self) -> bool {
-        false
+        self.chains().iter().any(|(_, chain)| chain.selects())
     }
 
     /// Whether its parameters switch this step off, so that `apply` changes nothing, not even `sorted` (llama.cpp's
     /// samplers whose name starts with `?`).
     fn is_off(&self) -> bool {
-        false
+        let chains = self.chains();
+        !chains.is_empty() && chains.iter().all(|(_, chain)| chain.is_off())
     }
 
     /// What holds of it with its parameters, whatever the logits.
@@ -71,9 +75,28 @@ pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
         Facts::default()
     }
 
-    /// The steps inside this one, for a step that is made of others.
+    /// The steps inside this one, for a step that is made of others, all of which run.
     fn inner(&self) -> &[Box<dyn SamplerStep>] {
-        &[]
+        match self.chains().as_slice() {
+            [(_, only)] => only.steps(),
+            _ => &[],
+        }
+    }
+
+    /// The generator of a step that draws numbers, for whoever lets two of them share one. Without it a step keeps its own.
+    fn generator(&mut self) -> Option<&mut Mt19937> {
+        None
+    }
+
+    /// The chains inside this one, for a step that holds some, each with the name of the field that holds it: whoever looks for
+    /// a step finds it there, too ([`Chain::visit`]).
+    fn chains(&self) -> Vec<(&'static str, &Chain)> {
+        Vec::new()
+    }
+
+    /// The same without names, to change their steps.
+    fn chains_mut(&mut self) -> Vec<&mut Chain> {
+        Vec::new()
     }
 }
 

@@ -100,23 +100,27 @@ fn print_steps(steps: &[Box<dyn SamplerStep>], outer: &str, out: &mut impl Write
     for (i, step) in steps.iter().enumerate() {
         let index = format!("{outer}{}", i + 1);
         let name = step.typetag_name();
-        let inner = step.inner();
-        let note = match (step.is_off(), step.selects() && inner.is_empty()) {
+        let chains = step.chains();
+        let note = match (step.is_off(), step.selects() && chains.is_empty()) {
             (true, _) => "   (off: its parameters change nothing)",
             (false, true) => "   (selects the token)",
             (false, false) => "",
         };
-        let parameters = if inner.is_empty() { parameters(step.as_ref()) } else { String::new() };
-        writeln!(out, "{index:>4}  {name}{parameters}{note}")?;
-        print_steps(inner, &format!("{index}."), out)?;
+        writeln!(out, "{index:>4}  {name}{}{note}", parameters(step.as_ref()))?;
+        for (field, chain) in chains {
+            let outer = if field == "steps" { format!("{index}.") } else { format!("{index}.{field}.") };
+            print_steps(chain.steps(), &outer, out)?;
+        }
     }
     Ok(())
 }
 
-/// `  k = 40`, from the step's own serialisation.
+/// `  k = 40`, from the step's own serialisation; without the chains inside it, whose steps have lines of their own.
 fn parameters(step: &dyn SamplerStep) -> String {
     let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(step) else { return String::new() };
+    let is_shown =
+        |key: &str| key != "type" && !step.chains().iter().any(|(field, chain)| *field == key && !chain.is_empty());
     let shown: Vec<String> =
-        fields.iter().filter(|(key, _)| *key != "type").map(|(key, value)| format!("{key} = {value}")).collect();
+        fields.iter().filter(|(key, _)| is_shown(key)).map(|(key, value)| format!("{key} = {value}")).collect();
     if shown.is_empty() { String::new() } else { format!("  {}", shown.join(", ")) }
 }

@@ -58,7 +58,7 @@ fn bits(cand: &Cand) -> (u32, u32, u32) {
 
 /// Does the same random thing to both. What it was, and what each answered.
 fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>; 2]) {
-    let verb = rng.next_u32() % 28;
+    let verb = rng.next_u32() % 29;
     let n = sets[0].len().max(1);
     let (k, x, other) = (rng.next_u32() as usize, rng.next_u32(), rng.next_u32());
     let mut told = String::new();
@@ -214,6 +214,15 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>;
                 let penalty = Penalty { repeat, freq, present };
                 set.penalise(&counts, penalty);
                 format!("penalise {} by {penalty:?}", counts.len())
+            }
+            28 => {
+                let tokens: Vec<u32> = (0..x % 6).map(|i| i * (n as u32 / 4 + 1) + other % 3).collect();
+                let mut found = Vec::new();
+                set.cands_of(&tokens, &mut found);
+                answer.extend(found.iter().map(|cand| u64::from(cand.id) << 32 | u64::from(cand.logit.to_bits())));
+                set.truncate(1 + k % n);
+                set.bring_back(&found);
+                format!("bring_back of {tokens:?} from {}", 1 + k % n)
             }
             22 => {
                 let p = [0.3, 0.1, 0.01, 1e-4][k % 4];
