@@ -1,5 +1,4 @@
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+mod sums;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +47,7 @@ pub struct SequenceBias {
 #[schemars(inline)]
 pub struct BiasedSequence(
     /// The tokens, at least one.
+    #[schemars(length(min = 1))]
     pub Vec<u32>,
     /// What is added to the logit of the last one.
     #[serde(with = "float")]
@@ -66,58 +66,23 @@ impl SequenceBias {
     }
 }
 
-/// No sum is infinite, so that none becomes NaN.
-fn add(a: f32, b: f32) -> f32 {
-    (a + b).min(f32::MAX)
-}
-
 crate::describe_step!(SequenceBias);
 
 #[typetag::serde(name = "sequence_bias")]
 impl SamplerStep for SequenceBias {
     fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
-        let (mut known, mut lengths) = (HashMap::<&[u32], usize>::new(), vec![1]);
-        self.by_last.clear();
-        for sequence in &self.bias {
-            let BiasedSequence(tokens, bias) = sequence;
+        for BiasedSequence(tokens, bias) in &self.bias {
             StepError::refuse_unless(!tokens.is_empty(), "bias", "[]", "a sequence has at least one token")?;
             StepError::refuse_unless(*bias < f32::INFINITY, "bias", bias, "a finite number or -inf is wanted")?;
             StepError::refuse_beyond("bias", tokens, ctx)?;
-            if !lengths.contains(&tokens.len()) {
-                lengths.push(tokens.len());
-            }
-            match known.entry(tokens) {
-                Entry::Occupied(at) => self.by_last[*at.get()].1 = *bias,
-                Entry::Vacant(at) => {
-                    at.insert(self.by_last.len());
-                    self.by_last.push(sequence.clone());
-                }
-            }
         }
-        let length = |tokens: &Vec<u32>| lengths.iter().position(|&length| length == tokens.len());
-        self.by_last.sort_by_cached_key(|BiasedSequence(tokens, _)| (tokens.last().copied(), length(tokens)));
+        self.by_last = sums::in_order(&self.bias);
         Ok(())
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
-        self.now.clear();
-        for BiasedSequence(tokens, bias) in &self.by_last {
-            let Some((&last, before)) = tokens.split_last() else { continue };
-            if ctx.history().tokens().ends_with(before) {
-                match self.now.last_mut() {
-                    Some((token, sum)) if *token == last => *sum = add(*sum, *bias),
-                    _ => self.now.push((last, *bias)),
-                }
-            }
-        }
-        if self.now.is_empty() {
-            return;
-        }
-        let best = cands.argmax().and_then(|best| cands.get(best));
-        cands.update_all(&self.now, |logit, &bias| add(logit, bias));
-        if let Some(best) = best.filter(|_| cands.max_logit() == f32::NEG_INFINITY) {
-            cands.update(best.id, |_| best.logit);
-        }
+        sums::of_matching(&self.by_last, ctx.history().tokens(), &mut self.now);
+        cands.update_but_leave_one(&self.now, |logit, &bias| sums::add(logit, bias));
     }
 
     fn is_off(&self) -> bool {
