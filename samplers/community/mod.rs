@@ -27,9 +27,11 @@ pub use repetition_penalty_hf::RepetitionPenaltyHf;
 pub use top_a::TopA;
 pub use top_h::TopH;
 mod min_new_tokens;
+mod protect;
 mod sequence_bias;
 mod suppress_tokens;
 
 pub use min_new_tokens::MinNewTokens;
+pub use protect::Protect;
 pub use sequence_bias::{BiasedSequence, SequenceBias};
 pub use suppress_tokens::SuppressTokens;
