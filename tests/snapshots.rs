@@ -1,4 +1,4 @@
-//! A snapshot written to JSON and read in another process goes on as the original does, for every stock step.
+//! A snapshot written to JSON and read in another process goes on as the original does, for every step.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use sampler_chain::{ChainFile, Ctx, Format, Sampler, Snapshot, registered_steps}
 const WORK: &str = "SAMPLER_CHAIN_SNAPSHOTS";
 const N_TOKENS: u32 = 40;
 
-/// A chain around each stock step, with parameters that make it act. Infill wants a vocabulary and keeps no state.
+/// A chain around each step, with parameters that make it act. Infill wants a vocabulary and keeps no state.
 fn chains() -> Vec<String> {
     let step = |name: &str| match name {
         "chain" => r#"{"type":"chain","steps":[{"type":"xtc","probability":0.5,"threshold":0.02}]}"#.to_string(),
@@ -21,6 +21,18 @@ fn chains() -> Vec<String> {
         "logit_bias" => r#"{"type":"logit_bias","bias":[[3,2.5]]}"#.to_string(),
         "top_n_sigma" => r#"{"type":"top_n_sigma","n":1.5}"#.to_string(),
         "typ_p" => r#"{"type":"typ_p","p":0.8}"#.to_string(),
+        "min_new_tokens" => r#"{"type":"min_new_tokens","n":9,"tokens":[3]}"#.to_string(),
+        "sequence_bias" => r#"{"type":"sequence_bias","bias":[[[3],2.5],[[5,3],"-inf"]]}"#.to_string(),
+        "suppress_tokens" => r#"{"type":"suppress_tokens","tokens":[3]}"#.to_string(),
+        "protect" => {
+            let xtc = r#"{"type":"xtc","probability":0.5,"threshold":0.02}"#;
+            format!(r#"{{"type":"protect","tokens":[3],"steps":[{xtc}]}}"#)
+        }
+        "switch" => {
+            let xtc = r#"{"type":"xtc","probability":0.5,"threshold":0.02}"#;
+            let sequences = r#""after":[[3],[5],[7]],"back":[[4],[6],[8]],"generators":"shared""#;
+            format!(r#"{{"type":"switch",{sequences},"first":[{xtc}],"second":[{{"type":"top_k","k":5}},{xtc}]}}"#)
+        }
         "reasoning_budget" => {
             r#"{"type":"reasoning_budget","start":[[3]],"end":[[4]],"forced":[7,4],"budget":6}"#.to_string()
         }

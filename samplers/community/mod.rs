@@ -30,8 +30,10 @@ mod min_new_tokens;
 mod protect;
 mod sequence_bias;
 mod suppress_tokens;
+mod switch;
 
 pub use min_new_tokens::MinNewTokens;
 pub use protect::Protect;
 pub use sequence_bias::{BiasedSequence, SequenceBias};
 pub use suppress_tokens::SuppressTokens;
+pub use switch::{Generators, Switch};

@@ -195,4 +195,4 @@ def switch(c):
             seed=11192)
 
 
-ALL_STEPS = (suppress_tokens, min_new_tokens, sequence_bias, protect)
+ALL_STEPS = (suppress_tokens, min_new_tokens, sequence_bias, protect, switch)
