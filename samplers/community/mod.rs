@@ -12,6 +12,7 @@ mod no_repeat_ngram;
 mod p_less;
 mod rep_pen_slope;
 mod repetition_penalty_hf;
+mod smoothing;
 mod top_a;
 mod top_h;
 
@@ -24,6 +25,7 @@ pub use no_repeat_ngram::NoRepeatNgram;
 pub use p_less::PLess;
 pub use rep_pen_slope::RepPenSlope;
 pub use repetition_penalty_hf::RepetitionPenaltyHf;
+pub use smoothing::Smoothing;
 pub use top_a::TopA;
 pub use top_h::TopH;
 mod min_new_tokens;
