@@ -15,9 +15,9 @@ import pathlib
 import numpy as np
 
 import oracle_lib as oracle
-from cases import shape_smoothing, shapes
+from cases import shape_smoothing, shape_tfs, shapes
 
-ROOMS = [shape_smoothing]
+ROOMS = [shape_smoothing, shape_tfs]
 
 
 def main():

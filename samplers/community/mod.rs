@@ -13,6 +13,7 @@ mod p_less;
 mod rep_pen_slope;
 mod repetition_penalty_hf;
 mod smoothing;
+mod tfs;
 mod top_a;
 mod top_h;
 
@@ -26,6 +27,7 @@ pub use p_less::PLess;
 pub use rep_pen_slope::RepPenSlope;
 pub use repetition_penalty_hf::RepetitionPenaltyHf;
 pub use smoothing::Smoothing;
+pub use tfs::{Tfs, TfsVariant};
 pub use top_a::TopA;
 pub use top_h::TopH;
 mod min_new_tokens;

@@ -93,6 +93,8 @@ def temperature(spec, candidates, _):
     candidates.logits = candidates.logits / np.float32(spec["temp"])
 
 
+OFF = object()  # what a step returns whose parameters switch it off
+
 STEPS = {"greedy": greedy, "top_k": top_k, "temperature": temperature}
 
 
@@ -144,8 +146,9 @@ def run(case):
         sets.append([])
         for spec in case["chain"]["steps"]:
             selected = STEPS[spec["type"]](spec, candidates, draw)
+            name = {"temperature": "temp"}.get(spec["type"], spec["type"].replace("_", "-"))
             sets[-1].append({
-                "step": {"temperature": "temp"}.get(spec["type"], spec["type"].replace("_", "-")),
+                "step": "?" * (selected is OFF) + name,
                 "size": len(candidates),
                 "sorted": candidates.sorted,
                 "digest": candidates.digest(),
