@@ -16,6 +16,7 @@ mod smoothing;
 mod tfs;
 mod top_a;
 mod top_h;
+mod top_p_decay;
 
 pub use encoder_repetition_penalty::EncoderRepetitionPenalty;
 pub use epsilon_cutoff::EpsilonCutoff;
@@ -41,3 +42,4 @@ pub use protect::Protect;
 pub use sequence_bias::{BiasedSequence, SequenceBias};
 pub use suppress_tokens::SuppressTokens;
 pub use switch::{Generators, Switch};
+pub use top_p_decay::TopPDecay;

@@ -4,10 +4,8 @@ ggml keeps as many candidates as the place, from 0, of the difference that cross
 
 import numpy as np
 
-import oracle_lib as oracle
-
 from . import P4, log
-from .shapes import GREEDY, OFF, STEPS, away, step
+from .shapes import GREEDY, OFF, STEPS, away, exact, step
 
 INF = float("inf")
 
@@ -40,14 +38,6 @@ def tfs(spec, candidates, _):
             away(x, z)
     candidates.take(np.arange(n))
     return None
-
-
-def exact(candidates):
-    """The probabilities, where the C library's expf gives powers of two and so does their sum: all is exact then, ties among it."""
-    weights = oracle.expf(candidates.logits - candidates.logits.max())
-    whole = weights.sum(dtype=np.float32)
-    is_power = [w == 0 or np.frexp(w)[0] == 0.5 for w in [*weights, whole]]
-    return (weights / whole).astype(np.float64) if all(is_power) else None
 
 
 STEPS["tfs"] = tfs
