@@ -183,7 +183,7 @@ pub fn pow(x: f64, y: f64) -> f64 {
 }
 
 /// The logarithm of a positive number, and what that is off by.
-fn log(x: f64) -> (f64, f64) {
+pub(super) fn log(x: f64) -> (f64, f64) {
     let bits = match x.to_bits() {
         // A subnormal number's exponent goes on below the smallest.
         bits if bits >> 52 == 0 => (x * 4_503_599_627_370_496.0).to_bits().wrapping_sub(52 << 52),
