@@ -15,9 +15,9 @@ import pathlib
 import numpy as np
 
 import oracle_lib as oracle
-from cases import shape_smoothing, shape_tfs, shape_top_p_decay, shapes
+from cases import shape_gumbel, shape_smoothing, shape_tfs, shape_top_p_decay, shapes
 
-ROOMS = [shape_smoothing, shape_tfs, shape_top_p_decay]
+ROOMS = [shape_smoothing, shape_tfs, shape_top_p_decay, shape_gumbel]
 
 
 def main():

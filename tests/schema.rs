@@ -126,7 +126,7 @@ fn every_chain_file_of_the_repository_is_valid() {
 /// A file with one step, and one behind it that selects where the step does not.
 fn file_of(step: &Value) -> Value {
     let mut steps = vec![step.clone()];
-    let selects = ["dist", "greedy", "mirostat", "mirostat_v2", "adaptive_p"];
+    let selects = ["dist", "greedy", "mirostat", "mirostat_v2", "adaptive_p", "gumbel"];
     if !selects.iter().any(|selector| step["type"] == *selector) {
         steps.push(json!({"type": "dist"}));
     }
@@ -266,7 +266,7 @@ fn every_step_describes_itself() {
     }
     let selecting = StepInfo::all().into_iter().filter(|step| step.selects == Some(true));
     let selecting: Vec<String> = selecting.map(|step| step.name).collect();
-    assert_eq!(selecting, ["adaptive_p", "dist", "greedy", "mirostat", "mirostat_v2"]);
+    assert_eq!(selecting, ["adaptive_p", "dist", "greedy", "gumbel", "mirostat", "mirostat_v2"]);
 }
 
 /// Steps of other crates are listed like stock ones, and with what is known of them where they say nothing.

@@ -38,7 +38,7 @@ fn chains() -> Vec<String> {
         }
         other => format!(r#"{{"type":"{other}"}}"#),
     };
-    let selects = ["dist", "greedy", "mirostat", "mirostat_v2", "adaptive_p"];
+    let selects = ["dist", "greedy", "mirostat", "mirostat_v2", "adaptive_p", "gumbel"];
     registered_steps()
         .iter()
         .filter(|name| *name != "infill")

@@ -40,7 +40,7 @@ pub enum ChainError {
     /// No step picks a token.
     #[error(
         "no step of this chain selects a token: it must end with one that does (dist, greedy, mirostat, mirostat_v2, \
-         adaptive_p), and it {}", match last { Some(last) => format!("ends with {last}"), None => "is empty".into() }
+         adaptive_p, gumbel), and it {}", match last { Some(last) => format!("ends with {last}"), None => "is empty".into() }
     )]
     NoSelector {
         /// The type of the last step.

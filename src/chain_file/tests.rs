@@ -93,9 +93,9 @@ fn case_14_a_chain_selects_once_and_last() {
     assert_eq!(
         none,
         "my.chain:5:1: no step of this chain selects a token: it must end with one that does (dist, greedy, mirostat, \
-         mirostat_v2, adaptive_p), and it ends with top_p"
+         mirostat_v2, adaptive_p, gumbel), and it ends with top_p"
     );
-    assert!(refused("steps = []").ends_with("adaptive_p), and it is empty"));
+    assert!(refused("steps = []").ends_with("gumbel), and it is empty"));
     let two = refused("[[steps]]\ntype = \"dist\"\n[[steps]]\ntype = \"greedy\"\n");
     assert_eq!(
         two,
