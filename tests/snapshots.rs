@@ -36,6 +36,13 @@ fn chains() -> Vec<String> {
         "reasoning_budget" => {
             r#"{"type":"reasoning_budget","start":[[3]],"end":[[4]],"forced":[7,4],"budget":6}"#.to_string()
         }
+        "encoder_repetition_penalty" => r#"{"type":"encoder_repetition_penalty","penalty":1.4}"#.to_string(),
+        "exponential_decay_length" => {
+            r#"{"type":"exponential_decay_length","start":12,"factor":1.1,"tokens":[5]}"#.to_string()
+        }
+        "no_repeat_ngram" => r#"{"type":"no_repeat_ngram","n":1,"window":30}"#.to_string(),
+        "rep_pen_slope" => r#"{"type":"rep_pen_slope","range":7,"penalty":1.3,"slope":0.5}"#.to_string(),
+        "repetition_penalty_hf" => r#"{"type":"repetition_penalty_hf","penalty":1.3,"sees_prompt":false}"#.to_string(),
         other => format!(r#"{{"type":"{other}"}}"#),
     };
     let selects = ["dist", "greedy", "mirostat", "mirostat_v2", "adaptive_p", "gumbel"];
