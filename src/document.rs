@@ -56,6 +56,16 @@ impl Node {
         }
     }
 
+    /// Whether values lie inside each other in more than so many lists and tables.
+    pub fn is_deeper_than(&self, most: usize) -> bool {
+        let Some(inside) = most.checked_sub(1) else { return !matches!(self.kind, NodeKind::Scalar(_)) };
+        match &self.kind {
+            NodeKind::Scalar(_) => false,
+            NodeKind::Array(items) => items.iter().any(|item| item.is_deeper_than(inside)),
+            NodeKind::Table(entries) => entries.iter().any(|entry| entry.value.is_deeper_than(inside)),
+        }
+    }
+
     /// The value without its places.
     pub fn to_json(&self) -> Value {
         match &self.kind {

@@ -14,6 +14,8 @@ use crate::names::nearest;
 const MAX_PROBLEMS: usize = 100;
 /// Chains inside chains are read this deep.
 const MAX_DEPTH: usize = 32;
+/// Lists and tables inside the parameters of a step, where serde reads steps inside steps with much of the stack.
+const MAX_NESTING: usize = 32;
 
 pub fn parse(text: &str, format: Format) -> Result<ChainFile, Vec<FileProblem>> {
     let document = match format {
@@ -167,6 +169,10 @@ impl Reader<'_> {
     }
 
     fn plain_step(&mut self, node: &Node, entries: &[Entry], name: &str) -> Option<Box<dyn SamplerStep>> {
+        if node.is_deeper_than(MAX_NESTING) {
+            self.problem(node.at, format!("lists and tables inside a step are read {MAX_NESTING} deep"));
+            return None;
+        }
         let before = self.problems.len();
         let known = step_fields(name);
         let is_parameter = |entry: &&Entry| entry.key != "type";

@@ -173,6 +173,17 @@ fn inner_chains_are_read_to_a_depth() {
         assert!(error.contains(problem), "{error}");
     }
     assert!(parse(&format!("version = {}", "[".repeat(100_000)), Format::Toml).is_err());
+    // Each protect is a table with a list in it.
+    let nested = |depth| {
+        let (open, close) = (r#"{"type": "protect", "steps": ["#.repeat(depth), "]}".repeat(depth));
+        let text = format!(r#"{{"version": 1, "steps": [{open}{{"type": "top_k"}}{close}, {{"type": "dist"}}]}}"#);
+        parse(&text, Format::Json)
+    };
+    assert!(nested(15).is_ok());
+    for depth in [16, 60, 120] {
+        let told = "my.chain:1:26: step 1 (protect): lists and tables inside a step are read 32 deep";
+        assert_eq!(nested(depth).unwrap_err(), told);
+    }
 }
 
 #[test]
