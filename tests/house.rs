@@ -158,6 +158,10 @@ fn the_guide_builds_the_example() {
         n_lines += 1;
     }
     assert!(n_lines >= 30, "{n_lines} lines");
+    let (last, top_a) = (guide.rsplit("```rust\n").next().unwrap(), read("samplers/community/top_a.rs"));
+    for line in last.split("```").next().unwrap().lines() {
+        assert!(top_a.contains(line.trim()), "the guide says {line:?}, and top_a does not");
+    }
 }
 
 /// `core` knows no step, a step knows no other step, and `samplers` knows nothing of `src`.
