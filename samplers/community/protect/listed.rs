@@ -1,6 +1,19 @@
 //! Which tokens are listed: by their ids, and by what a vocabulary says of them.
 
+use super::Protect;
 use crate::core::{Ctx, StepError};
+
+impl Protect {
+    /// The same with the vocabulary's end tokens.
+    pub fn with_eog(self) -> Self {
+        Self { eog: true, ..self }
+    }
+
+    /// The same with the tokens of these texts.
+    pub fn with_pieces(self, pieces: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { pieces: pieces.into_iter().map(Into::into).collect(), ..self }
+    }
+}
 
 /// All of them, by rising id.
 pub(super) fn listed(tokens: &[u32], eog: bool, pieces: &[String], ctx: &Ctx) -> Result<Vec<u32>, StepError> {

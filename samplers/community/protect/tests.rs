@@ -57,7 +57,7 @@ fn where_nothing_is_listed_or_left_nothing_panics() {
 fn the_vocabulary_lists_ends_and_pieces() {
     let words = ["a", "</s>", "\n", "b", "\n"].map(String::from).to_vec();
     let mut ctx = Ctx::new(1).with_vocab(Arc::new(Words(words)));
-    let mut step = Protect { eog: true, pieces: vec!["\n".into()], ..Protect::new([3], chain(TopK { k: 1 })) };
+    let mut step = Protect::new([3], chain(TopK { k: 1 })).with_eog().with_pieces(["\n"]);
     step.prepare(&ctx).unwrap();
     assert_eq!(apply(&mut step, &[9.0, 1.0, 2.0, 3.0, 4.0], &mut ctx).ids(), [0, 1, 2, 3, 4]);
     step.pieces.push("\t".into());
@@ -93,7 +93,7 @@ fn steps_inside_are_found() {
 
 #[test]
 fn file() {
-    let step = Protect { eog: true, pieces: vec!["\n".into()], ..Protect::new([13], chain(TopK { k: 2 })) };
+    let step = Protect::new([13], chain(TopK { k: 2 })).with_eog().with_pieces(["\n"]);
     let json = r#"{"type":"protect","tokens":[13],"eog":true,"pieces":["\n"],"steps":[{"type":"top_k","k":2}]}"#;
     round_trip(Box::new(step.clone()), json);
     assert_eq!(refusal(step), "eog: needs a vocabulary, and there is none: tokens takes their ids");

@@ -57,6 +57,22 @@ impl Switch {
         Self { after: vec![after.into()], first, second, ..Self::default() }
     }
 
+    /// The same with a sequence that leads back.
+    pub fn with_back(mut self, back: impl Into<Vec<u32>>) -> Self {
+        self.back.push(back.into());
+        self
+    }
+
+    /// The same with shared generators.
+    pub fn with_shared_generators(self) -> Self {
+        Self { generators: Generators::Shared, ..self }
+    }
+
+    /// The same, with the prompt's tokens looked at, too.
+    pub fn seeing_prompt(self) -> Self {
+        Self { sees_prompt: true, ..self }
+    }
+
     /// Whether the second chain runs.
     pub fn is_second(&self) -> bool {
         self.now.is_second

@@ -17,17 +17,6 @@ fn push(step: &mut dyn SamplerStep, ctx: &mut Ctx, token: u32, is_prompt: bool) 
     step.accept(token, ctx);
 }
 
-impl Switch {
-    fn with_back(mut self, back: impl Into<Vec<u32>>) -> Self {
-        self.back.push(back.into());
-        self
-    }
-
-    fn with_shared_generators(self) -> Self {
-        Self { generators: Generators::Shared, ..self }
-    }
-}
-
 /// Draws and accepts tokens.
 fn draws(step: &mut dyn SamplerStep, ctx: &mut Ctx, row: &[f32], n: usize) -> Vec<u32> {
     let one = |_| {

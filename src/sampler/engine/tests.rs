@@ -1,3 +1,4 @@
+use sampler_steps::community::{Protect, Switch};
 use sampler_steps::{
     AdaptiveP, Chain, Ctx, Dist, Dry, Greedy, Mirostat, MirostatV2, Penalties, ReasoningBudget, SamplerStep,
     Temperature, Xtc,
@@ -10,7 +11,7 @@ fn row(t: usize) -> Vec<f32> {
     (0..40).map(|i| ((i * 31 + t * 17) % 41) as f32 / 6.0).collect()
 }
 
-/// Chains with every stock step that has a state, each step with an effect.
+/// Chains with every step that has a state, each step with an effect.
 fn chains() -> Vec<Chain> {
     let mut budget = ReasoningBudget::new([3], [4], 5).with_forced([7, 4]);
     budget.sees_prompt = true;
@@ -22,7 +23,12 @@ fn chains() -> Vec<Chain> {
             .with(Xtc::new(0.5, 0.03, 0))
             .with(Temperature::new(1.4))
     };
+    let protect = Protect::new([3, 4], Chain::new().with(Xtc::new(0.5, 0.03, 0)));
+    let mut switch = Switch::new([3], Chain::new().with(protect).with(Dist::default()), start().with(Dist::default()));
+    switch.back = vec![vec![5], vec![11], vec![7, 4]];
     vec![
+        Chain::new().with(switch.clone()),
+        Chain::new().with(start()).with(switch.with_shared_generators()),
         start().with(Dist::default()),
         start().with(Mirostat::new(3.0, 0.3, 100)),
         start().with(MirostatV2::new(3.0, 0.3)),
