@@ -5,11 +5,11 @@
 //! use sampler_chain::import::{Options, import};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let preset = "min_p: 0.02\nxtc_probability: 0.5\ntop_a: 0.2\n";
+//! let preset = "min_p: 0.02\ntop_a: 0.2\nguidance_scale: 1.5\n";
 //! let imported = import(preset, Path::new("Creative.yaml"), &Options::default())?;
 //! assert_eq!(imported.source.name(), "text-generation-webui");
-//! assert_eq!(imported.chain.chain.steps()[0].typetag_name(), "min_p");
-//! assert_eq!(imported.report.losses().count(), 1); // top_a has no counterpart
+//! assert_eq!(imported.chain.chain.steps()[0].typetag_name(), "top_a");
+//! assert_eq!(imported.report.losses().count(), 1); // guidance_scale has no counterpart
 //! # Ok(())
 //! # }
 //! ```
@@ -18,8 +18,10 @@
 //! whole context is, is asked for: [`ImportError::Asks`] names the field and the option.
 //!
 //! Each program's fields and order are in a room of their own; `draft` makes a chain of them, through the crate's own reader of
-//! requests; `lost` has what no chain can do, and `elsewhere` what is not about the draw.
+//! requests, with the steps of `community`, which no request has, in their places; `lost` has what the chain does not do, and
+//! `elsewhere` what is not about the draw.
 
+mod community;
 mod detect;
 mod draft;
 mod elsewhere;

@@ -3,6 +3,8 @@
 //! `import/<format>/NAME.*` is a preset, `NAME.chain.toml` its chain, `NAME.report.txt` its report, under the command that
 //! makes both.
 
+#[path = "import/community.rs"]
+mod community;
 #[path = "import/errors.rs"]
 mod errors;
 #[path = "import/fixtures.rs"]

@@ -24,6 +24,8 @@ fn text(bytes: &[u8]) -> String {
 }
 
 const KOBOLD: &str = "tests/import/koboldcpp/dynatemp.json";
+/// For llama.cpp, with fields of samplers that it does not have.
+const LOST: &str = "tests/import/sillytavern/tail-llama-cpp.json";
 
 #[test]
 fn the_chain_goes_to_stdout_and_the_report_to_stderr() {
@@ -62,14 +64,22 @@ fn all_as_one_object() {
     assert_eq!(object["chain"]["steps"][1]["delta"], 0.75);
     let report = object["report"].as_array().unwrap();
     let slope = report.iter().find(|note| note["field"] == "rep_pen_slope").unwrap();
+    assert_eq!((&slope["fate"], &slope["as"]), (&"used".into(), &"rep_pen_slope, in place of penalties".into()));
+    let lost = run(&["import", LOST, "--json"]);
+    let object: serde_json::Value = serde_json::from_slice(&lost.stdout).unwrap();
+    let report = object["report"].as_array().unwrap();
+    let slope = report.iter().find(|note| note["field"] == "rep_pen_slope").unwrap();
     assert_eq!((&slope["fate"], &slope["value"]), (&"no_counterpart".into(), &"0.7".into()));
 }
 
 #[test]
 fn strict_fails_where_something_is_lost() {
-    let lost = run(&["import", KOBOLD, "--strict"]);
+    let lost = run(&["import", LOST, "--strict"]);
     assert_eq!(lost.status.code(), Some(1));
-    assert!(text(&lost.stderr).ends_with("--strict: 1 field has no counterpart, or is not known\n"));
+    assert!(text(&lost.stderr).ends_with("--strict: 7 fields have no counterpart, or are not known\n"));
+    let one = run(&["import", "tests/import/llama.cpp-ini/star.ini", "--strict"]);
+    assert_eq!(one.status.code(), Some(1));
+    assert!(text(&one.stderr).ends_with("--strict: 1 field has no counterpart, or is not known\n"));
     let kept = run(&["import", "tests/import/text-generation-webui/Creative.yaml", "--strict"]);
     assert!(kept.status.success());
 }
@@ -103,9 +113,10 @@ fn refusals() {
         text(&output.stderr)
     };
     assert!(refusal(&["nowhere.json"]).starts_with("error: nowhere.json: No such file"));
-    let asks = refusal(&["tests/import/huggingface/greedy.json"]);
+    let asks = refusal(&["tests/import/tabbyapi/penalties.yml"]);
     assert!(
-        asks.starts_with("error: tests/import/huggingface/greedy.json: repetition_penalty: it sees the whole context")
+        asks.starts_with("error: tests/import/tabbyapi/penalties.yml: penalty_range: -1 is the whole context"),
+        "{asks}"
     );
     assert!(refusal(&[KOBOLD, "--from", "kobold"]).contains("a similar value exists: 'koboldcpp'"));
     assert!(refusal(&[KOBOLD, "--n-ctx", "0"]).contains("0 is not in 1.."));

@@ -1,9 +1,10 @@
 //! A preset on its way to a chain: its fields, the request that they make, and what is said of each.
 //!
 //! Every program's values become a llama-server request, so that numbers are converted, held to their ranges and refused in
-//! one place, and so that whatever changes nothing is seen in one place.
+//! one place, and so that whatever changes nothing is seen in one place. What no request has is added to the chain.
 
 mod chain;
+mod extra;
 mod judge;
 mod read;
 
@@ -40,12 +41,18 @@ pub struct Draft<'t> {
     pub counts_generated: bool,
     /// A plain temperature behind the penalties, where the dynamic one is a step of its own further on.
     pub first_temperature: Option<f32>,
+    /// How much of KoboldCpp's penalty the older half of its window gets.
+    pub slope: Option<f32>,
     entries: Vec<Entry>,
     /// The context size that the preset itself says, and its field.
     own_n_ctx: Option<(String, u32)>,
     body: Map<String, Value>,
     /// The preset's field from which a field of the request comes.
     origins: BTreeMap<&'static str, String>,
+    /// Steps that no request has.
+    extras: Vec<extra::Extra>,
+    /// Their places: so many listed steps are before each.
+    places: Vec<(&'static str, usize)>,
     known: Vec<&'static str>,
     notes: Vec<Note>,
     problems: Vec<FileProblem>,
@@ -65,10 +72,13 @@ impl<'t> Draft<'t> {
             greedy: false,
             counts_generated: false,
             first_temperature: None,
+            slope: None,
             entries: Vec::new(),
             own_n_ctx: None,
             body: Map::new(),
             origins: BTreeMap::new(),
+            extras: Vec::new(),
+            places: Vec::new(),
             known: Vec::new(),
             notes: Vec::new(),
             problems: Vec::new(),
@@ -163,6 +173,7 @@ impl<'t> Draft<'t> {
             Err(error) => return Err(self.refusal(error)),
         };
         self.judge(&params, &report);
+        self.judge_extras(&params);
         let places: HashMap<&str, usize> =
             self.entries.iter().enumerate().map(|(place, entry)| (entry.key.as_str(), place)).collect();
         self.notes.sort_by_key(|note| places.get(note.field.as_str()).copied().unwrap_or(usize::MAX));

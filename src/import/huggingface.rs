@@ -1,11 +1,11 @@
 //! Hugging Face's `generation_config.json`, as transformers runs it, or as its values lie over llama.cpp's.
 
-use serde_json::json;
+mod processors;
 
 use super::draft::{Draft, Names};
 use super::report::Fate;
 use super::{Absent, names};
-use crate::document::{Node, NodeKind};
+use crate::document::Node;
 use crate::params::Params;
 
 const NAMES: Names = Names(&[
@@ -15,13 +15,52 @@ const NAMES: Names = Names(&[
     ("top_p", "top_p"),
     ("min_p", "min_p"),
     ("typical_p", "typical_p"),
-    ("repetition_penalty", "repeat_penalty"),
-    ("suppress_tokens", "logit_bias"),
     ("seed", "seed"),
 ]);
 
-/// transformers' order: the penalty among its processors, then its warpers.
-const ORDER: [&str; 6] = ["penalties", "temperature", "top_k", "top_p", "min_p", "typ_p"];
+/// transformers' order: its processors, then its warpers.
+const ORDER: [&str; 16] = [
+    "sequence_bias",
+    "encoder_repetition_penalty",
+    "repetition_penalty_hf",
+    "no_repeat_ngram",
+    "bad_words",
+    "min_new_tokens",
+    "exponential_decay_length",
+    "suppress_tokens",
+    "temperature",
+    "top_h",
+    "top_k",
+    "top_p",
+    "min_p",
+    "typ_p",
+    "epsilon_cutoff",
+    "eta_cutoff",
+];
+
+/// llama.cpp's order, with what it has not beside what is most like it: processors first, and truncations among its own.
+const OVER_LLAMA_CPP: [&str; 20] = [
+    "sequence_bias",
+    "encoder_repetition_penalty",
+    "repetition_penalty_hf",
+    "no_repeat_ngram",
+    "bad_words",
+    "min_new_tokens",
+    "exponential_decay_length",
+    "suppress_tokens",
+    "penalties",
+    "dry",
+    "top_n_sigma",
+    "top_h",
+    "top_k",
+    "typ_p",
+    "top_p",
+    "min_p",
+    "epsilon_cutoff",
+    "eta_cutoff",
+    "xtc",
+    "temperature",
+];
 
 /// What is asked for where it is absent, with transformers' default and llama.cpp's.
 const RELEVANT: [(&str, f64, f64); 4] =
@@ -54,12 +93,12 @@ pub fn read(node: Node, draft: &mut Draft<'_>) {
         Some(Absent::LlamaCpp) => {
             draft.as_llama_server = true;
             draft.base = Params::default();
+            draft.set_default_order(&OVER_LLAMA_CPP);
         }
         _ => draft.set_default_order(&ORDER),
     }
     fill(draft, absent);
-    window(draft);
-    suppressed(draft);
+    processors::read(draft);
 }
 
 /// The rule for what is absent: asked for where something that matters is, and needed for nothing in a greedy preset.
@@ -96,38 +135,6 @@ fn fill(draft: &mut Draft<'_>, absent: Option<Absent>) {
         draft.note(name, Fate::Absent { value: value.to_string(), why: why.into() });
         if name == "top_k" {
             draft.base.top_k = value as i32;
-        }
-    }
-}
-
-/// The penalty sees the whole context, the prompt included.
-fn window(draft: &mut Draft<'_>) {
-    if draft.penalises() {
-        let from = draft.shown("repetition_penalty");
-        let to = |n: u32| format!("repeat {from} over the last {n} tokens");
-        if let Some(n_ctx) = draft.whole_context("repetition_penalty", from.clone(), "it sees", to) {
-            draft.base.repeat_last_n = n_ctx as i32;
-        }
-    }
-}
-
-/// Token ids that are never drawn.
-fn suppressed(draft: &mut Draft<'_>) {
-    let Some(node) = draft.get("suppress_tokens") else { return };
-    let ids: Option<Vec<u64>> = match &node.kind {
-        NodeKind::Array(items) => items.iter().map(|item| item.to_json().as_u64()).collect(),
-        _ => None,
-    };
-    match ids {
-        Some(ids) if ids.is_empty() => draft.note("suppress_tokens", Fate::Off { value: "[]".into() }),
-        Some(ids) => {
-            let (from, to) = (draft.shown("suppress_tokens"), "a logit_bias of -inf on each".to_string());
-            draft.note("suppress_tokens", Fate::Translated { from, to, why: "they are never drawn".into() });
-            let biases: Vec<_> = ids.into_iter().map(|id| json!([id, false])).collect();
-            draft.set("logit_bias", "suppress_tokens", biases);
-        }
-        None => {
-            draft.problem("suppress_tokens", "a list of token ids is wanted");
         }
     }
 }

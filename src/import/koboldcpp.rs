@@ -1,5 +1,7 @@
 //! KoboldCpp's settings, and SillyTavern's Kobold presets, which have the same meanings: JSON.
 
+use sampler_steps::community::TfsVariant;
+
 use super::draft::{Draft, Names, Window};
 use super::report::Fate;
 use super::webui;
@@ -38,9 +40,10 @@ const NAMES: Names = Names(&[
     ("seed", "seed"),
 ]);
 
-/// What the numbers of `sampler_order` stand for: min-p has none and stands beside top-p; top-a (1) and tail-free sampling (3)
-/// have no counterpart.
-const NUMBERS: [&[&str]; 7] = [&["top_k"], &[], &["top_p", "min_p"], &[], &["typ_p"], &["temperature"], &["penalties"]];
+/// What the numbers of `sampler_order` stand for: min-p has none and stands beside top-p, and smoothing stands behind the
+/// temperature.
+const NUMBERS: [&[&str]; 7] =
+    [&["top_k"], &["top_a"], &["top_p", "min_p"], &["tfs"], &["typ_p"], &["temperature", "smoothing"], &["penalties"]];
 
 /// The order that KoboldCpp recommends, and takes where none is given.
 const ORDER: [i64; 7] = [6, 0, 1, 3, 4, 2, 5];
@@ -76,6 +79,10 @@ pub fn translate(draft: &mut Draft<'_>, names: Names) {
     order(draft, names.of("samplers"));
     let range = names.of("repeat_last_n");
     draft.base.repeat_last_n = RANGE;
+    slope(draft);
+    draft.top_a();
+    draft.tfs(TfsVariant::Ggml);
+    draft.smoothing();
     draft.absent_window(range, "repeat_last_n", RANGE, "KoboldCpp Lite's default");
     draft.window(range, "repeat_last_n", Window::AtLeastOne);
     let dry_range = names.of("dry_penalty_last_n");
@@ -84,6 +91,25 @@ pub fn translate(draft: &mut Draft<'_>, names: Names) {
     draft.window(dry_range, "dry_penalty_last_n", Window::AtLeastOne);
     draft.breakers(names.of("dry_sequence_breakers"));
     draft.bias_table("logit_bias");
+}
+
+/// What is left of the penalty for the older half of its window. 0 and 1 are off, and so it is for a penalty of 1 and below.
+fn slope(draft: &mut Draft<'_>) {
+    let own = "rep_pen_slope";
+    let Some(slope) = draft.on(own, |_| false) else { return };
+    if !draft.penalises() {
+        return;
+    }
+    if draft.so_far("repeat_penalty", 1.0) <= 1.0 {
+        return draft.note(own, Fate::NoEffect { why: "it weakens a rep_pen above 1, and that is none".into() });
+    }
+    if slope > 0.0 && slope < 1.0 {
+        draft.slope = Some(slope as f32);
+        draft.note(own, Fate::Used { r#as: "rep_pen_slope, in place of penalties".into() });
+    } else {
+        let why = "what KoboldCpp makes of a slope beyond 0 to 1 is not known here".to_string();
+        draft.note(own, Fate::NoCounterpart { value: draft.shown(own), why });
+    }
 }
 
 /// DRY first, XTC last, the numbered ones between; top-n-sigma has no number and stands before them.

@@ -6,7 +6,8 @@ use super::draft::{Draft, shortened};
 use super::report::Fate;
 use crate::document::{Node, NodeKind};
 
-/// A program's name in its order lists, and the steps that it stands for; none: there is no counterpart.
+/// A program's name in its order lists, and the steps that it stands for, llama-server's and others; none: there is no
+/// counterpart.
 pub type OrderName = (&'static str, &'static [&'static str]);
 
 impl Draft<'_> {
@@ -60,12 +61,13 @@ impl Draft<'_> {
 
     /// The order, as the preset's own field says it.
     pub fn set_order(&mut self, field: &str, steps: &[&'static str]) {
-        self.set("samplers", field, steps.to_vec());
+        let listed: Vec<&str> = self.split_order(steps).into_iter().map(crate::StepName::as_str).collect();
+        self.set("samplers", field, listed);
     }
 
     /// The order of a program whose preset says none.
     pub fn set_default_order(&mut self, steps: &[&'static str]) {
-        self.base.samplers = steps.iter().filter_map(|name| crate::StepName::from_name(name)).collect();
+        self.base.samplers = self.split_order(steps);
     }
 
     /// The order lists that are for other programs.

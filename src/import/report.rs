@@ -31,7 +31,7 @@ pub struct Note {
 pub enum Fate {
     /// Its value is used as it is.
     Used {
-        /// llama-server's name of it.
+        /// llama-server's name of it, or the step of samplers that llama.cpp does not have.
         r#as: String,
     },
     /// Its value means something else here.

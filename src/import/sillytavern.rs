@@ -1,6 +1,9 @@
 //! SillyTavern's text-completion presets: one preset for many back-ends, with an order list for each of four.
 
+use sampler_steps::community::TfsVariant;
+
 use super::Backend;
+use super::community::CutoffUnit;
 use super::draft::{Draft, Names, Window};
 use super::koboldcpp;
 use super::order::OrderName;
@@ -59,18 +62,18 @@ const LISTS: [(&str, &str); 4] = [
 const APHRODITE: &[OrderName] = &[
     ("dry", &["dry"]),
     ("penalties", &["penalties"]),
-    ("no_repeat_ngram", &[]),
+    ("no_repeat_ngram", &["no_repeat_ngram"]),
     ("temperature", &["temperature"]),
     ("top_nsigma", &["top_n_sigma"]),
     // top-k comes first in it.
     ("top_p_top_k", &["top_k", "top_p"]),
-    ("top_a", &[]),
+    ("top_a", &["top_a"]),
     ("min_p", &["min_p"]),
-    ("tfs", &[]),
-    ("eta_cutoff", &[]),
-    ("epsilon_cutoff", &[]),
+    ("tfs", &["tfs"]),
+    ("eta_cutoff", &["eta_cutoff"]),
+    ("epsilon_cutoff", &["epsilon_cutoff"]),
     ("typical_p", &["typ_p"]),
-    ("quadratic", &[]),
+    ("quadratic", &["smoothing"]),
     ("xtc", &["xtc"]),
 ];
 
@@ -138,6 +141,11 @@ fn aphrodite(draft: &mut Draft<'_>) {
         }
         None => draft.set_default_order(&APHRODITE.iter().flat_map(|row| row.1).copied().collect::<Vec<_>>()),
     }
+    draft.no_repeat_ngram();
+    draft.top_a();
+    draft.tfs(TfsVariant::Kobold);
+    draft.cutoffs(CutoffUnit::TenThousandth);
+    draft.smoothing();
     let penalises = draft.penalises() && draft.so_far("repeat_penalty", 1.0) != 1.0;
     for own in ["freq_pen", "presence_pen"] {
         if draft.number(own).is_some_and(|penalty| penalty != 0.0) {

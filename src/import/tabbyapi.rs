@@ -1,5 +1,7 @@
 //! tabbyAPI's sampler overrides: YAML, a table of `override` and `force` a field, with ExLlama's meanings.
 
+use sampler_steps::community::TfsVariant;
+
 use super::draft::{Draft, Names, Window};
 use super::report::Fate;
 use crate::document::{Entry, Node, NodeKind};
@@ -34,8 +36,22 @@ const NAMES: Names = Names(&[
     ("seed", "seed"),
 ]);
 
-/// ExLlamaV2's order; the temperature comes behind the penalties, or last, as the dynamic one always does.
-const ORDER: [&str; 8] = ["penalties", "dry", "temperature", "top_k", "top_p", "min_p", "typ_p", "xtc"];
+/// ExLlamaV2's order; the temperature comes behind the penalties, or last, as the dynamic one always does. Its quadratic
+/// smoothing is inside the first temperature, which is the same as before it.
+const ORDER: [&str; 12] = [
+    "min_new_tokens",
+    "penalties",
+    "dry",
+    "smoothing",
+    "temperature",
+    "top_k",
+    "top_p",
+    "top_a",
+    "min_p",
+    "tfs",
+    "typ_p",
+    "xtc",
+];
 
 pub fn read(node: Node, draft: &mut Draft<'_>) {
     if !matches!(node.kind, NodeKind::Table(_)) {
@@ -47,6 +63,12 @@ pub fn read(node: Node, draft: &mut Draft<'_>) {
     draft.copy_plain(NAMES);
     zero_is_off(draft);
     let is_dynamic = ends(draft);
+    draft.min_new_tokens("min_tokens", None);
+    draft.smoothing();
+    draft.top_a();
+    if draft.number("tfs") != Some(0.0) {
+        draft.tfs(TfsVariant::Kobold);
+    }
     order(draft, is_dynamic);
     for (own, field) in [("penalty_range", "repeat_last_n"), ("dry_range", "dry_penalty_last_n")] {
         if draft.get(own).is_none()

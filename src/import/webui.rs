@@ -1,5 +1,8 @@
 //! text-generation-webui: presets in YAML, of which only the differences from the defaults are written.
 
+use sampler_steps::community::TfsVariant;
+
+use super::community::CutoffUnit;
 use super::draft::{Draft, Names, Window};
 use super::order::OrderName;
 use super::report::Fate;
@@ -46,21 +49,21 @@ const ORDER: &[OrderName] = &[
     ("dry", &["dry"]),
     ("temperature", &["temperature"]),
     ("dynamic_temperature", &["dynamic_temperature"]),
-    ("quadratic_sampling", &[]),
+    ("quadratic_sampling", &["smoothing"]),
     ("top_n_sigma", &["top_n_sigma"]),
     ("top_k", &["top_k"]),
     ("top_p", &["top_p"]),
     ("typical_p", &["typ_p"]),
-    ("epsilon_cutoff", &[]),
-    ("eta_cutoff", &[]),
-    ("tfs", &[]),
-    ("top_a", &[]),
+    ("epsilon_cutoff", &["epsilon_cutoff"]),
+    ("eta_cutoff", &["eta_cutoff"]),
+    ("tfs", &["tfs"]),
+    ("top_a", &["top_a"]),
     ("min_p", &["min_p"]),
     ("adaptive_p", &["adaptive_p"]),
     ("mirostat", &[]),
     ("xtc", &["xtc"]),
-    ("encoder_repetition_penalty", &[]),
-    ("no_repeat_ngram", &[]),
+    ("encoder_repetition_penalty", &["encoder_repetition_penalty"]),
+    ("no_repeat_ngram", &["no_repeat_ngram"]),
 ];
 
 /// The range of penalties and of DRY where the preset says none.
@@ -86,8 +89,19 @@ pub fn translate(draft: &mut Draft<'_>, names: Names, dry_range: Option<&str>) {
     sigma_and_target(draft, names);
     order(draft, names, is_dynamic);
     penalties(draft, names, dry_range);
+    community(draft, dry_range.is_some());
     draft.breakers(names.of("dry_sequence_breakers"));
     token_bans(draft);
+}
+
+/// What llama.cpp does not have. SillyTavern has one field under another name.
+fn community(draft: &mut Draft<'_>, is_sillytavern: bool) {
+    draft.smoothing();
+    draft.cutoffs(CutoffUnit::TenThousandth);
+    draft.tfs(TfsVariant::Kobold);
+    draft.top_a();
+    draft.encoder_repetition_penalty(if is_sillytavern { "encoder_rep_pen" } else { "encoder_repetition_penalty" });
+    draft.no_repeat_ngram();
 }
 
 fn translated(from: &str, to: &str, why: &str) -> Fate {
@@ -196,8 +210,16 @@ fn order(draft: &mut Draft<'_>, names: Names, is_dynamic: bool) {
     let last = names.of("temperature_last");
     if draft.flag(last) == Some(true) {
         draft.note(last, translated("true", "temperature behind all other steps", &format!("it overrules {own}")));
-        steps.retain(|step| *step != "temperature");
-        steps.push("temperature");
+        // It takes the smoothing along.
+        let first = |name: &str| steps.iter().position(|step| *step == name);
+        let is_first = first("smoothing").zip(first("temperature")).is_some_and(|(one, other)| one < other);
+        let moved: &[&str] = match first("smoothing") {
+            None => &["temperature"],
+            Some(_) if is_first => &["smoothing", "temperature"],
+            Some(_) => &["temperature", "smoothing"],
+        };
+        steps.retain(|step| !moved.contains(step));
+        steps.extend(moved);
     } else if draft.get(last).is_some() {
         draft.note(last, Fate::Off { value: "false".into() });
     }

@@ -99,9 +99,7 @@ fn what_is_open_is_asked_for() {
     let config =
         "{\"do_sample\": true, \"temperature\": 0.6, \"repetition_penalty\": 1.1, \"top_k\": 5, \"eos_token_id\": 1}";
     let expected = "c.json: top_p, min_p: absent: transformers, llama.cpp and vLLM each take something else: say it with \
-                    --absent transformers, llama.cpp or off\n\
-                    c.json: repetition_penalty: it sees the whole context, whose length is not known here: say it with \
-                    --n-ctx TOKENS";
+                    --absent transformers, llama.cpp or off";
     assert_eq!(error("c.json", config, Options::default()), expected);
     let expected = "c.json: do_sample, temperature, top_k, top_p, min_p: absent: transformers, llama.cpp and vLLM each take \
                     something else: say it with --absent transformers, llama.cpp or off";

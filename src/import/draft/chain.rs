@@ -2,19 +2,34 @@
 
 use std::any::Any;
 
+use sampler_steps::community::RepPenSlope;
 use sampler_steps::{Chain, Dry, Greedy, Penalties, SamplerStep, Temperature, Window};
 
 use super::Draft;
-use crate::llama_server::{BuildError, llama_server_chain};
+use crate::llama_server::{BuildError, StepName, llama_server_chain};
 use crate::params::Params;
 
 impl Draft<'_> {
-    /// llama-server's chain for llama.cpp's presets; of others', the steps that do something.
+    /// llama-server's chain for llama.cpp's presets; of others', the steps that do something, with those in their places that
+    /// llama-server has not.
     pub(super) fn chain(&self, params: &Params) -> Result<Chain, BuildError> {
         let whole = llama_server_chain(params)?;
         let mut chain = Chain::new();
         let mut first = self.first_temperature.map(Temperature::new).filter(|step| !step.is_off());
-        for step in whole.steps() {
+        // Before the listed steps biases may stand, and behind them what draws.
+        let n_listed = params.samplers.iter().filter(|name| **name != StepName::AdaptiveP).count();
+        let n_before = whole.steps().len().saturating_sub(n_listed + 1);
+        for (place, step) in whole.steps().iter().enumerate() {
+            if params.mirostat == 0 && place >= n_before {
+                for (extra, step) in self.extras_before(place - n_before) {
+                    if !extra.is_before_temperature()
+                        && let Some(temperature) = first.take()
+                    {
+                        chain.push(Box::new(temperature));
+                    }
+                    chain.push(step.clone());
+                }
+            }
             let penalises = ["logit_bias", "penalties", "dry"].contains(&step.typetag_name());
             if self.greedy && !penalises || !self.as_llama_server && step.is_off() {
                 continue;
@@ -23,9 +38,12 @@ impl Draft<'_> {
                 chain.push(Box::new(temperature));
             }
             let as_any: &dyn Any = step.as_ref();
-            match as_any.downcast_ref::<Penalties>() {
-                Some(penalties) if self.counts_generated => {
+            match (as_any.downcast_ref::<Penalties>(), self.slope) {
+                (Some(penalties), _) if self.counts_generated => {
                     split(penalties).into_iter().for_each(|part| chain.push(Box::new(part)));
+                }
+                (Some(penalties), Some(slope)) => {
+                    sloping(penalties, slope).into_iter().for_each(|part| chain.push(part));
                 }
                 _ => chain.push(step.clone()),
             }
@@ -40,6 +58,17 @@ impl Draft<'_> {
         });
         Ok(chain)
     }
+}
+
+/// KoboldCpp's penalty, and behind it the one on how often a token came, which KoboldCpp has not, if there is one.
+fn sloping(penalties: &Penalties, slope: f32) -> Vec<Box<dyn SamplerStep>> {
+    let Penalties { last_n, repeat, freq, present, .. } = *penalties;
+    let mut steps: Vec<Box<dyn SamplerStep>> =
+        vec![Box::new(RepPenSlope { range: last_n, penalty: repeat, slope, presence: present })];
+    if freq != 0.0 {
+        steps.push(Box::new(Penalties::new(last_n.min(i32::MAX as u32) as i32, 1.0, freq, 0.0)));
+    }
+    steps
 }
 
 /// The penalty on the whole context, and those on what was drawn, as far as they are on.

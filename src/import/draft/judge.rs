@@ -25,6 +25,7 @@ impl Draft<'_> {
             .values()
             .map(String::as_str)
             .chain(self.notes.iter().map(|note| note.field.as_str()))
+            .chain(self.extra_fields())
             .collect();
         let mut n_unknown = 0;
         let mut notes = Vec::new();
@@ -163,7 +164,8 @@ impl Draft<'_> {
 }
 
 impl Lost {
-    fn is_neutral(&self, node: &Node) -> bool {
+    /// Whether a value switches it off.
+    pub(super) fn is_neutral(&self, node: &Node) -> bool {
         match &node.kind {
             NodeKind::Scalar(Value::Number(n)) => n.as_f64().is_some_and(|n| self.neutral.contains(&n)),
             NodeKind::Scalar(Value::Bool(flag)) => self.neutral.contains(&f64::from(u8::from(*flag))),

@@ -1,0 +1,207 @@
+//! Fields of samplers that llama.cpp does not have: which programs run them, where, and with what.
+
+use std::path::Path;
+
+use sampler_chain::import::{Absent, Backend, Imported, Options, Source, import};
+use serde_json::json;
+
+use crate::same::shown;
+
+fn of(source: Source) -> Options {
+    let absent = (source == Source::HuggingFace).then_some(Absent::Off);
+    Options { source: Some(source), absent, ..Options::default() }
+}
+
+fn sillytavern(backend: Backend) -> Options {
+    Options { backend: Some(backend), n_ctx: Some(512), ..of(Source::SillyTavern) }
+}
+
+fn read(text: &str, options: &Options) -> Imported {
+    import(text, Path::new("p"), options).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn types(text: &str, options: &Options) -> Vec<&'static str> {
+    read(text, options).chain.chain.steps().iter().map(|step| step.typetag_name()).collect()
+}
+
+fn report(text: &str, options: &Options) -> String {
+    read(text, options).report.to_string()
+}
+
+/// Each number of KoboldCpp's order takes its steps along.
+#[test]
+fn koboldcpps_numbers_are_places() {
+    let fields = json!({
+        "temp": 0.7, "top_k": 9, "top_a": 0.1, "top_p": 0.9, "min_p": 0.1, "tfs": 0.9, "typical": 0.9, "rep_pen": 1.1,
+        "rep_pen_slope": 0.5, "smoothing_factor": 0.2, "dry_multiplier": 1, "xtc_probability": 0.5
+    });
+    let of_number: [&[&str]; 7] = [
+        &["top_k"],
+        &["top_a"],
+        &["top_p", "min_p"],
+        &["tfs"],
+        &["typ_p"],
+        &["temperature", "smoothing"],
+        &["rep_pen_slope"],
+    ];
+    for order in [[6, 0, 1, 3, 4, 2, 5], [0, 1, 2, 3, 4, 5, 6], [5, 4, 3, 6, 2, 1, 0], [1, 3, 5, 0, 2, 4, 6]] {
+        let mut preset = fields.clone();
+        preset["sampler_order"] = json!(order);
+        let listed = order.iter().flat_map(|&n: &usize| of_number[n]);
+        let expected: Vec<&str> = ["dry"].iter().chain(listed).chain(&["xtc", "dist"]).copied().collect();
+        assert_eq!(types(&preset.to_string(), &of(Source::KoboldCpp)), expected, "{order:?}");
+    }
+}
+
+/// A list says where each step stands, as often as it names it; adaptive_p draws, and takes no place.
+#[test]
+fn names_are_places() {
+    let fields =
+        "temperature: 0.7\ntop_a: 0.1\ntop_p: 0.9\nadaptive_target: 0.5\nsmoothing_factor: 0.2\nsampler_priority: ";
+    let webui = |list: &str| types(&format!("{fields}{list}\n"), &of(Source::TextGenerationWebui));
+    assert_eq!(
+        webui("[top_a, adaptive_p, quadratic_sampling, top_p, top_a, temperature]"),
+        ["top_a", "smoothing", "top_p", "top_a", "temperature", "adaptive_p"]
+    );
+    assert_eq!(webui("[top_p]"), ["top_p", "dist"]);
+    assert_eq!(webui("[quadratic_sampling]"), ["smoothing", "dist"]);
+    let aphrodite = |list: &str| {
+        let text =
+            format!("{{\"temp\": 0.7, \"tfs\": 0.9, \"smoothing_factor\": 0.2, \"samplers_priorities\": {list}}}");
+        types(&text, &sillytavern(Backend::Aphrodite))
+    };
+    assert_eq!(aphrodite(r#"["quadratic", "temperature", "tfs"]"#), ["smoothing", "temperature", "tfs", "dist"]);
+    assert_eq!(aphrodite(r#"["tfs", "temperature"]"#), ["tfs", "temperature", "dist"]);
+}
+
+/// text-generation-webui's `temperature_last` takes the smoothing along, in the order in which the two were.
+#[test]
+fn the_temperature_takes_the_smoothing_along() {
+    let last = |list: &str| {
+        let fields = "temperature: 0.7\ntop_p: 0.9\nsmoothing_factor: 0.2\ntemperature_last: true";
+        types(&format!("{fields}\nsampler_priority: {list}\n"), &of(Source::TextGenerationWebui))
+    };
+    assert_eq!(last("[temperature, quadratic_sampling, top_p]"), ["top_p", "temperature", "smoothing", "dist"]);
+    assert_eq!(last("[quadratic_sampling, temperature, top_p]"), ["top_p", "smoothing", "temperature", "dist"]);
+    assert_eq!(last("[quadratic_sampling, top_p]"), ["top_p", "temperature", "smoothing", "dist"]);
+    assert_eq!(last("[top_p]"), ["top_p", "temperature", "dist"]);
+}
+
+/// The value that switches a step off leaves the chain as it is without the field.
+#[test]
+fn what_is_off_makes_no_step() {
+    let webui = "top_a: 0\ntfs: 1\nepsilon_cutoff: 0\neta_cutoff: 0\nsmoothing_factor: 0\nsmoothing_curve: 2\n\
+                 no_repeat_ngram_size: 0\nencoder_repetition_penalty: 1\n";
+    let below =
+        "top_a: -1\ntfs: 1.5\nepsilon_cutoff: -2\nsmoothing_factor: -1\nsmoothing_curve: 2\nno_repeat_ngram_size: -1\n";
+    for text in [webui, below] {
+        let options = of(Source::TextGenerationWebui);
+        assert_eq!(types(text, &options), ["dist"]);
+        let told = report(text, &options);
+        for line in told.lines() {
+            let is_told =
+                line.ends_with(" is off") || line == "smoothing_curve: has no effect: smoothing_factor is off";
+            assert!(is_told, "{told}");
+        }
+    }
+    let config = json!({
+        "do_sample": true, "repetition_penalty": 1.0, "encoder_repetition_penalty": 1.0, "no_repeat_ngram_size": 0,
+        "min_new_tokens": 0, "suppress_tokens": [], "bad_words_ids": [], "sequence_bias": [], "eta_cutoff": 1.0,
+        "exponential_decay_length_penalty": [5, 1.0], "epsilon_cutoff": 0.0, "top_h": null, "eos_token_id": 2
+    });
+    assert_eq!(types(&config.to_string(), &of(Source::HuggingFace)), ["dist"]);
+    let told = report(&config.to_string(), &of(Source::HuggingFace));
+    assert!(told.contains("exponential_decay_length_penalty: [5,1.0] is off\n"), "{told}");
+    assert!(told.contains("eta_cutoff: 1.0 is off\n"), "{told}");
+    let kobold = |slope: &str, penalty: &str| {
+        let text = format!("{{\"rep_pen_slope\": {slope}, \"rep_pen\": {penalty}, \"rep_pen_range\": 8}}");
+        (types(&text, &of(Source::KoboldCpp)), report(&text, &of(Source::KoboldCpp)))
+    };
+    for slope in ["0", "1", "1.0"] {
+        let (types, told) = kobold(slope, "1.1");
+        assert_eq!(types, ["penalties", "dist"]);
+        assert!(told.contains(&format!("rep_pen_slope: {slope} is off\n")), "{told}");
+    }
+    let (types, told) = kobold("0.7", "1");
+    assert_eq!(types, ["dist"]);
+    assert!(told.contains("rep_pen_slope: has no effect: no penalty is set\n"), "{told}");
+    let (types, told) = kobold("2.5", "1.1");
+    assert_eq!(types, ["penalties", "dist"]);
+    let beyond =
+        "rep_pen_slope: 2.5 has no counterpart: what KoboldCpp makes of a slope beyond 0 to 1 is not known here\n";
+    assert!(told.contains(beyond), "{told}");
+}
+
+/// Mirostat takes the place of all, and the most likely token needs no truncation.
+#[test]
+fn what_does_not_run_has_no_effect() {
+    let text = r#"{"temp": 0.8, "mirostat": 2, "top_a": 0.1, "tfs": 0.9, "rep_pen": 1.1, "rep_pen_slope": 0.7}"#;
+    let options = of(Source::KoboldCpp);
+    assert_eq!(types(text, &options), ["temperature", "mirostat_v2"]);
+    let told = report(text, &options);
+    for field in ["top_a", "tfs", "rep_pen_slope"] {
+        let line = format!("{field}: has no effect: mirostat 2 runs in place of the listed samplers\n");
+        assert!(told.contains(&line), "{told}");
+    }
+    let greedy = "do_sample: false\ntop_a: 0.1\nsmoothing_factor: 0.3\nno_repeat_ngram_size: 3\n";
+    let options = of(Source::TextGenerationWebui);
+    assert_eq!(types(greedy, &options), ["no_repeat_ngram", "greedy"]);
+    let told = report(greedy, &options);
+    assert!(told.contains("top_a: has no effect: do_sample is false: the most likely token is taken\n"), "{told}");
+    let unlisted = "top_a: 0.1\nsampler_priority: [top_p]\n";
+    let told = report(unlisted, &options);
+    assert!(told.contains("top_a: has no effect: sampler_priority does not list it\n"), "{told}");
+}
+
+/// llama.cpp would not run them: a preset for it has no counterpart of them, and says which step has.
+#[test]
+fn llama_cpp_runs_none_of_them() {
+    let text = json!({
+        "temp": 1, "top_a": 0.1, "tfs": 0.9, "epsilon_cutoff": 3, "eta_cutoff": 3, "smoothing_factor": 0.2,
+        "no_repeat_ngram_size": 3, "encoder_rep_pen": 1.1, "samplers": ["tfs_z", "top_p"]
+    });
+    let imported = read(&text.to_string(), &sillytavern(Backend::LlamaCpp));
+    assert_eq!(imported.report.losses().count(), 7);
+    assert_eq!(shown(imported.chain.chain)["steps"].as_array().unwrap().len(), 2);
+    assert!(imported.report.losses().all(|note| note.to_string().contains("a step ")), "{}", imported.report);
+}
+
+/// Values that their programs take and the steps here refuse.
+#[test]
+fn what_a_step_refuses_is_lost() {
+    let text = "smoothing_factor: 0.2\nsmoothing_curve: 0.5\ntop_a: 1.5\nepsilon_cutoff: 10000\ntop_p: 0.9\n";
+    let options = of(Source::TextGenerationWebui);
+    assert_eq!(types(text, &options), ["top_p", "dist"]);
+    let expected = "smoothing_factor: 0.2 has no counterpart: the step smoothing: curve: 0.5 is refused: 1 to 3 is wanted\n\
+                    smoothing_curve: 0.5 has no counterpart: the step smoothing: curve: 0.5 is refused: 1 to 3 is wanted\n\
+                    top_a: 1.5 has no counterpart: the step top_a: a: 1.5 is refused: above 0, and at most 1\n\
+                    epsilon_cutoff: 10000 has no counterpart: the step epsilon_cutoff: epsilon: 1 is refused: above 0, and \
+                    below 1\n\
+                    top_p: used\n";
+    assert_eq!(report(text, &options), expected);
+}
+
+#[test]
+fn wrong_values_have_a_place() {
+    let error = |text: &str, source| import(text, Path::new("p"), &of(source)).unwrap_err().to_string();
+    let yaml = "top_a: much\nno_repeat_ngram_size: 2.5\nsmoothing_curve: [1]\n";
+    let expected = "p:1:8: top_a: a number is wanted, and this is the text \"much\"\n\
+                    p:2:23: no_repeat_ngram_size: a whole number is wanted, and this is 2.5\n\
+                    p:3:18: smoothing_curve: a number is wanted, and this is a list";
+    assert_eq!(error(yaml, Source::TextGenerationWebui), expected);
+    let config = |field: &str| error(&format!("{{\"do_sample\": true, {field}}}"), Source::HuggingFace);
+    for (field, what) in [
+        ("\"repetition_penalty\": 0", "must be finite and greater than 0"),
+        ("\"suppress_tokens\": [-1]", "a list of token ids is wanted"),
+        ("\"bad_words_ids\": [5]", "a list of lists of token ids is wanted"),
+        ("\"sequence_bias\": [[5, 1]]", "a list of pairs, each of a list of token ids and a number, is wanted"),
+        (
+            "\"exponential_decay_length_penalty\": [1]",
+            "a list of two numbers is wanted: after how many tokens, and the factor",
+        ),
+    ] {
+        let at = field.find(": ").unwrap() + 23;
+        let name = field.split('"').nth(1).unwrap();
+        assert_eq!(config(field), format!("p:1:{at}: {name}: {what}"));
+    }
+}
