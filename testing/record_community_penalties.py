@@ -77,7 +77,9 @@ def rep_pen_slope(logits, history, n_prompt, range=360, penalty=1.0, slope=1.0, 
     window = np.array(history[max(0, len(history) - range) :], dtype=int)
     divisors = np.full(len(logits), one)
     divisors[window] = one + (penalty - one) * slope if penalty > one else penalty
-    divisors[window[len(window) // 2 :]] = penalty
+    # The halves are those of a full window: places before the text are empty.
+    recent = range - range // 2
+    divisors[window[max(0, len(window) - recent) :]] = penalty
     occurs = np.isin(np.arange(len(logits)), window)
     after = np.where(logits > 0, logits / divisors, logits * divisors)
     after = np.where(occurs, after - presence, after)

@@ -66,7 +66,8 @@ impl SamplerStep for MinK {
         let at_least = (self.tau / range).floor() as usize;
         let last = cands.get(cliff.max(at_least).clamp(1, n) - 1);
         let Some(behind) = last.and_then(|last| cands.position(|cand| cand.logit < last.logit)) else { return };
-        cands.truncate(behind);
+        // Behind a bias the first of a set that is called sorted need not be the best.
+        cands.truncate(behind.max(1));
     }
 
     fn facts(&self) -> Facts {

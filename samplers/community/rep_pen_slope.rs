@@ -6,13 +6,14 @@ use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, StepError, float};
 /// Makes the tokens of a window less likely, each once, those of its older half by less.
 ///
 /// A logit above 0 is divided by the penalty, another one multiplied, and then `presence` is taken off. In the recent half of
-/// the window, the longer one where its length is odd, the penalty is `penalty`; for tokens of the older half alone it is
+/// the window, the longer one where `range` is odd, the penalty is `penalty`; for tokens of the older half alone it is
 /// `1 + (penalty - 1) * slope`, and `penalty` where that is not above 1. With a slope of 1 it is `penalties` of llama.cpp
-/// without `freq`.
+/// without `freq`. The halves are those of a full window: a text shorter than the recent half has no older one.
 ///
 /// # Origin
 /// `rep_pen`, `rep_pen_range` and `rep_pen_slope` of KoboldCpp (AGPL-3.0), after KoboldAI, whose slope bends over the window
-/// instead. The code is this project's own, after the formula.
+/// instead. KoboldCpp fills a window that is not full yet with token 0, and so penalises that; here nothing stands there. The code is
+/// this project's own, after the formula.
 ///
 /// # Order and flags
 /// Changes logits and clears `sorted`, even where nothing changed. With a range of 0, or `penalty` and `presence` at their
@@ -34,9 +35,9 @@ pub struct RepPenSlope {
     #[serde(with = "float")]
     #[schemars(with = "f32", extend("exclusiveMinimum" = 0))]
     pub penalty: f32,
-    /// How much of a penalty above 1 is left for the older half, at least 0 and finite. Default 1.
+    /// How much of a penalty above 1 is left for the older half, above 0, at most 1. Default 1.
     #[serde(with = "float")]
-    #[schemars(with = "f32", range(min = 0))]
+    #[schemars(with = "f32", extend("exclusiveMinimum" = 0), range(max = 1))]
     pub slope: f32,
     /// Taken off once for a token of the window; finite. Default 0.
     #[serde(with = "float")]
@@ -69,14 +70,16 @@ impl SamplerStep for RepPenSlope {
     fn prepare(&mut self, _: &Ctx) -> Result<(), StepError> {
         let usable = self.penalty.is_finite() && self.penalty > 0.0 && self.penalty.recip().is_finite();
         StepError::refuse_unless(usable, "penalty", self.penalty, "finite and above 0, and so must its inverse be")?;
-        let usable = self.slope >= 0.0 && self.slope.is_finite() && self.older().is_finite();
-        StepError::refuse_unless(usable, "slope", self.slope, "at least 0 and finite, and so must what it makes be")?;
+        let usable = self.slope > 0.0 && self.slope <= 1.0;
+        StepError::refuse_unless(usable, "slope", self.slope, "above 0, and at most 1")?;
         StepError::refuse_unless(self.presence.is_finite(), "presence", self.presence, "it must be finite")
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
         let window = ctx.history().last(self.range as usize);
-        let is_older = (0..window.len()).map(|i| i < window.len() / 2);
+        // The halves are those of a full window, whose older places are empty at first.
+        let n_older = window.len().saturating_sub((self.range - self.range / 2) as usize);
+        let is_older = (0..window.len()).map(|i| i < n_older);
         let mut tokens: Vec<(u32, bool)> = window.iter().copied().zip(is_older).collect();
         // Of a token of both halves the recent one comes first.
         tokens.sort_unstable();
@@ -112,16 +115,19 @@ mod tests {
 
     #[test]
     fn the_older_half_loses_less() {
-        assert_eq!(penalties(10, &[0, 1, 2, 3]), [2.0, 2.0, 3.0, 3.0]);
+        assert_eq!(penalties(4, &[0, 1, 2, 3]), [2.0, 2.0, 3.0, 3.0]);
+        assert_eq!(penalties(6, &[0, 1, 2, 3]), [2.0, 3.0, 3.0, 3.0]);
+        assert_eq!(penalties(8, &[0, 1, 2, 3]), [3.0; 4]);
         assert_eq!(penalties(2, &[0, 1, 2, 3]), [1.0, 1.0, 2.0, 3.0]);
-        assert_eq!(penalties(u32::MAX, &[0, 1, 2, 0]), [3.0, 2.0, 3.0, 1.0]);
+        assert_eq!(penalties(4, &[0, 1, 2, 0]), [3.0, 2.0, 3.0, 1.0]);
+        assert_eq!(penalties(u32::MAX, &[0, 1, 2, 0]), [3.0, 3.0, 3.0, 1.0]);
     }
 
     #[test]
     fn the_middle_of_an_odd_window_is_recent() {
         assert_eq!(penalties(1, &[0, 1]), [1.0, 3.0, 1.0, 1.0]);
         assert_eq!(penalties(3, &[0, 1, 2, 3]), [1.0, 2.0, 3.0, 3.0]);
-        assert_eq!(penalties(8, &[0, 1, 2]), [2.0, 3.0, 3.0, 1.0]);
+        assert_eq!(penalties(3, &[0, 1]), [3.0, 3.0, 1.0, 1.0]);
         assert_eq!(penalties(8, &[]), [1.0; 4]);
     }
 
@@ -135,7 +141,7 @@ mod tests {
     #[test]
     fn a_penalty_below_1_has_no_slope() {
         assert_eq!(run(&mut RepPenSlope::new(4, 0.5, 0.1), &[6.0; 2], &[0, 1]).logits(), [12.0, 12.0]);
-        assert_eq!(run(&mut RepPenSlope::new(4, 2.0, 0.0), &[6.0; 2], &[0, 1]).logits(), [6.0, 3.0]);
+        assert_eq!(run(&mut RepPenSlope::new(2, 2.0, 0.5), &[6.0; 2], &[0, 1]).logits(), [4.0, 3.0]);
     }
 
     #[test]
@@ -154,9 +160,9 @@ mod tests {
         assert_eq!(RepPenSlope::default().facts(), Facts::TRUNCATION);
         let expected = "penalty: 0 is refused: finite and above 0, and so must its inverse be";
         assert_eq!(refusal(RepPenSlope::new(9, 0.0, 1.0)), expected);
-        for (penalty, slope) in [(2.0, -0.5), (2.0, f32::INFINITY), (2.0, f32::NAN), (1e30, 1e30)] {
-            let expected = format!("slope: {slope} is refused: at least 0 and finite, and so must what it makes be");
-            assert_eq!(refusal(RepPenSlope::new(9, penalty, slope)), expected);
+        for slope in [-0.5, 0.0, 1.5, f32::INFINITY, f32::NAN] {
+            let expected = format!("slope: {slope} is refused: above 0, and at most 1");
+            assert_eq!(refusal(RepPenSlope::new(9, 2.0, slope)), expected);
         }
         let presence = RepPenSlope { presence: f32::NAN, ..RepPenSlope::default() };
         assert_eq!(refusal(presence), "presence: NaN is refused: it must be finite");

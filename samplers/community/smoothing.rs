@@ -65,7 +65,7 @@ impl SamplerStep for Smoothing {
             // What counts nothing, times an infinity, would be NaN.
             _ if logit.is_infinite() => logit,
             f32::NEG_INFINITY => f32::NEG_INFINITY,
-            d => max_logit - quadratic * d * d + cubic * d * d * d,
+            d => cubic * d * d * d - quadratic * d * d + max_logit,
         });
     }
 

@@ -29,7 +29,8 @@ const TOP_N: usize = 100;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopH {
-    /// The share of the entropy to keep, above 0, at most 1, which keeps the 100 best. Default 0.4, the paper's.
+    /// The share of the entropy to keep, above 0, at most 1, which keeps those of the 100 best that have a probability. Where the sum
+    /// lies on the cut, as at 1, its last bit decides, and transformers' may be another. Default 0.4, the paper's.
     #[serde(with = "float")]
     #[schemars(with = "f32", extend("exclusiveMinimum" = 0), range(max = 1))]
     pub h: f32,

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use sampler_steps::community::{MinK, Smoothing, Tfs, TopH, TopPDecay};
 use sampler_steps::{
     AdaptiveP, Chain, Dry, Facts, Greedy, LogitBias, MinP, Mirostat, MirostatV2, Penalties, ReasoningBudget,
     SamplerStep, Temperature, TopK, TopNSigma, TopP, TypP, Xtc,
@@ -121,9 +122,11 @@ impl Walk {
             }
             _ => {}
         }
+        // What goes by an order that is none may drop the best.
+        let is_misled = self.unsorted.is_some() && goes_by_order(step);
         self.judge(step, facts, &at);
         self.learn(step, facts, &at);
-        self.greedy(step, facts, &at);
+        self.greedy(step, if is_misled { Facts::default() } else { facts }, &at);
     }
 
     /// Warns of the step, by what is known before it.
@@ -141,8 +144,7 @@ impl Walk {
         if let (true, Some((by, _))) = (is::<TypP>(step), self.masked.clone()) {
             self.warn(at, Meaningless::NoEntropy { by });
         }
-        let goes_by_order = is::<TopK>(step) || is::<TopP>(step) || is::<MinP>(step) || is::<Xtc>(step);
-        if (goes_by_order || is::<Mirostat>(step) || is::<MirostatV2>(step))
+        if goes_by_order(step)
             && let Some((sorted_by, bias)) = self.unsorted.take()
         {
             self.warn(&bias, Meaningless::BreaksOrder { sorted_by, used_by: at.clone() });
@@ -213,6 +215,13 @@ impl Walk {
 fn prefers(step: &dyn SamplerStep, facts: Facts) -> bool {
     let by_history = facts.needs_history && !facts.only_removes && !facts.keeps_order;
     (by_history || is::<LogitBias>(step)) && !step.selects()
+}
+
+/// Whether a step takes the first of a sorted set for the best.
+fn goes_by_order(step: &dyn SamplerStep) -> bool {
+    let stock = is::<TopK>(step) || is::<TopP>(step) || is::<MinP>(step) || is::<Xtc>(step);
+    let of_community = is::<Tfs>(step) || is::<TopH>(step) || is::<MinK>(step) || is::<TopPDecay>(step);
+    stock || of_community || is::<Smoothing>(step) || is::<Mirostat>(step) || is::<MirostatV2>(step)
 }
 
 /// Whether a step does more to the distribution than to draw from it.

@@ -18,7 +18,7 @@ def smoothing(spec, candidates, _):
         d = candidates.logits - top
         quadratic = ((k * factor) * d) * d
         cubic = (((s * factor) * d) * d) * d
-        smoothed = (top - quadratic) + cubic
+        smoothed = (cubic - quadratic) + top
     # 0 times an infinity is no number: what is out of the running stays there.
     candidates.logits = np.where(np.isneginf(d) | np.isneginf(candidates.logits), np.float32(-np.inf), smoothed)
 
