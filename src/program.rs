@@ -16,6 +16,7 @@ mod flags;
 mod import;
 mod input;
 mod merge;
+mod overwriting;
 mod progress;
 mod record;
 mod recorded_rows;

@@ -222,3 +222,15 @@ fn random_bytes() {
     }
     assert!(n_read > 1000 && n_refused > 1000, "{n_read} read, {n_refused} refused");
 }
+
+/// A draw's length is known once there is a vocabulary: a wrong one is damage, and no end that mending may cut off.
+#[test]
+fn a_damaged_length_is_no_cut() {
+    let draw = |token: u32| frame(b"DRAW", &[token, 0, 4, 0, 1, 2, 3]);
+    let mut bytes = [header(), draw(1), draw(2)].concat();
+    assert_eq!(Record::from_bytes(bytes.clone()).unwrap().n_draws(), 2);
+    let last = bytes.len() - draw(2).len();
+    bytes[last + 7] = 0x7f;
+    let told = Record::from_bytes(bytes).unwrap_err().to_string();
+    assert!(told.contains("it is damaged: a draw of this vocabulary has 7 words, not 2130706439"), "{told}");
+}

@@ -19,7 +19,7 @@ fn warnings(steps: &str) -> Vec<String> {
 type Pair = (&'static str, &'static [&'static str], &'static str);
 
 #[rustfmt::skip]
-const CHAINS: [Pair; 30] = [
+const CHAINS: [Pair; 31] = [
     // What comes when one candidate is left.
     (r#"{"type":"top_k","k":1},{"type":"top_p"},{"type":"dist"}"#,
      &["step 2 (top_p) cannot change the token: step 1 (top_k) leaves one candidate to draw"],
@@ -109,6 +109,9 @@ const CHAINS: [Pair; 30] = [
     (r#"{"type":"top_k","k":2147483647},{"type":"logit_bias","bias":[[0,1]]},{"type":"temperature"},{"type":"top_p"},{"type":"dist"}"#,
      &["step 2 (logit_bias) changes the order that step 1 (top_k) sorted, and step 4 (top_p) takes it for sorted"],
      r#"{"type":"top_k","k":2147483647},{"type":"logit_bias","bias":[[0,1]]},{"type":"penalties","freq":1},{"type":"dist"}"#),
+    (r#"{"type":"top_k","k":2147483647},{"type":"logit_bias","bias":[[0,1]]},{"type":"tfs","z":0.9},{"type":"greedy"}"#,
+     &["step 2 (logit_bias) changes the order that step 1 (top_k) sorted, and step 3 (tfs) takes it for sorted"],
+     r#"{"type":"logit_bias","bias":[[0,1]]},{"type":"tfs","z":0.9},{"type":"dist"}"#),
     // What has no entropy.
     (r#"{"type":"top_n_sigma","n":1},{"type":"top_k"},{"type":"typ_p","p":0.9},{"type":"dist"}"#,
      &["step 3 (typ_p) cannot tell what is typical: a candidate that step 1 (top_n_sigma) masks makes the entropy NaN"],

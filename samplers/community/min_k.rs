@@ -87,6 +87,16 @@ mod tests {
         run(&mut MinK { tau }, row, &[]).logits()
     }
 
+    /// As llama.cpp's `logit_bias` leaves it behind a sort.
+    #[test]
+    fn a_set_whose_order_is_broken_keeps_one() {
+        let cands = [5.0, 14.0, 0.0, -1.0].map(|logit| crate::Cand { id: 0, logit, p: 0.0 });
+        let mut buf = crate::CandBuf::default();
+        let mut set = CandSet::from_cands(&cands, true, &mut buf);
+        MinK { tau: 0.0 }.apply(&mut set, &mut Ctx::new(1));
+        assert!(!set.is_empty());
+    }
+
     #[test]
     fn the_steepest_drop_decides() {
         // Over a range of 8 the drops are 1, 4, 1 and 2, and weigh 1, 2, 0.33 and 0.5 eighths.

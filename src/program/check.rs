@@ -34,7 +34,11 @@ pub struct Args {
 
 pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
     match (&args.file, &args.request) {
-        (Some(file), _) => check_file(args, file, out),
+        (Some(file), _) => {
+            // What cannot be read is no wrong chain.
+            std::fs::File::open(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            check_file(args, file, out)
+        }
         (None, Some(given)) => check_request(args, given, out),
         (None, None) => unreachable!("clap wants one of the two"),
     }

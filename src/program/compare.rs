@@ -59,14 +59,15 @@ pub struct Args {
     #[arg(long)]
     no_time: bool,
     /// How many threads; without it, one a core. With 1, times are not disturbed by the other threads.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     #[command(flatten)]
     outputs: Outputs,
 }
 
 pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
-    args.outputs.check()?;
+    let chains = args.chains().into_iter().map(|(_, spec)| ("a chain", Path::new(spec)));
+    args.outputs.check(&args.rows.files().into_iter().chain(chains).collect::<Vec<_>>())?;
     let input = args.rows.open()?;
     let plan = args.plan(&input)?;
     let number = args.shard.unwrap_or(ShardNumber::WHOLE);
@@ -79,10 +80,15 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
 }
 
 impl Args {
-    fn plan<'i>(&self, input: &'i Input) -> Result<Plan<'i>, Box<dyn Error>> {
+    /// The chains, each with its name.
+    fn chains(&self) -> Vec<(String, &str)> {
         let specs: Vec<&str> = [&self.baseline].into_iter().chain(&self.others).map(String::as_str).collect();
+        names::of(&specs, |file| Path::new(file).exists())
+    }
+
+    fn plan<'i>(&self, input: &'i Input) -> Result<Plan<'i>, Box<dyn Error>> {
         let mut contestants = Vec::new();
-        for (name, spec) in names::of(&specs, |file| Path::new(file).exists()) {
+        for (name, spec) in self.chains() {
             contestants.push(Contestant::new(name, input.of_spec(spec)?));
         }
         let last = self.seed.checked_add(self.seeds - 1).filter(|last| *last < u32::MAX);
@@ -104,7 +110,10 @@ impl Args {
     fn draw(&self, plan: &Plan<'_>, number: ShardNumber, n_rows: usize) -> Result<Shard, Box<dyn Error>> {
         let n_cells = number.cells(n_rows.saturating_mul(self.seeds as usize)).len();
         let progress = Progress::new(n_cells);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.map_or(0, usize::from)).build()?;
+        // No more than there is work for.
+        let n_threads = self.threads.map_or(0, |n| usize::from(n).min(n_cells.max(1)));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
+        let pool = pool.map_err(|error| format!("--threads {n_threads}: {error}"))?;
         Ok(pool.install(|| plan.run_shard(number, &|| progress.step()))?)
     }
 }

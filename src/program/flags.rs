@@ -20,49 +20,49 @@ pub struct Flags {
     #[arg(long)]
     ignore_eos: bool,
     /// The temperature; 0 is greedy
-    #[arg(long, alias = "temperature", value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, alias = "temperature", value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     temp: Option<f64>,
     /// How many candidates top-k keeps; 0 is all
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     top_k: Option<i64>,
     /// The probability that top-p keeps; 1 is all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     top_p: Option<f64>,
     /// The share of the largest probability that min-p asks for; 0 is off
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     min_p: Option<f64>,
     /// The standard deviations of top-n-sigma; below 0 is off
-    #[arg(long, alias = "top-nsigma", value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, alias = "top-nsigma", value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     top_n_sigma: Option<f64>,
     /// The chance of XTC; 0 is off
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     xtc_probability: Option<f64>,
     /// The threshold of XTC; above 0.5 is off
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     xtc_threshold: Option<f64>,
     /// The probability that typical-p keeps; 1 is all
-    #[arg(long, alias = "typical-p", value_name = "N")]
+    #[arg(long, alias = "typical-p", value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     typical: Option<f64>,
     /// The window of the penalties in tokens; 0 is off
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     repeat_last_n: Option<i64>,
     /// The repetition penalty; 1 is neutral
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     repeat_penalty: Option<f64>,
     /// The penalty for a token that occurs
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     presence_penalty: Option<f64>,
     /// The penalty for each time that a token occurs
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     frequency_penalty: Option<f64>,
     /// The multiplier of DRY; 0 is off
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     dry_multiplier: Option<f64>,
     /// The base of DRY
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     dry_base: Option<f64>,
     /// The length of repetition that DRY lets pass
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     dry_allowed_length: Option<i64>,
     /// The window of DRY in tokens; 0 is off
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -71,25 +71,25 @@ pub struct Flags {
     #[arg(long, value_name = "TEXT")]
     dry_sequence_breaker: Vec<String>,
     /// The target probability of adaptive-p; below 0 is off
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     adaptive_target: Option<f64>,
     /// The decay of adaptive-p
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     adaptive_decay: Option<f64>,
     /// The range of the dynamic temperature; 0 is off
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     dynatemp_range: Option<f64>,
     /// The exponent of the dynamic temperature
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     dynatemp_exp: Option<f64>,
     /// 0, 1 or 2
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     mirostat: Option<i64>,
     /// Mirostat's learning rate (eta)
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     mirostat_lr: Option<f64>,
     /// Mirostat's target surprise (tau)
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = finite, allow_negative_numbers = true)]
     mirostat_ent: Option<f64>,
     /// A token and what is added to its logit: 15043+1 or 15043-1; may be given several times
     #[arg(short, long, value_name = "TOKEN_ID(+/-)BIAS", value_parser = parse_bias)]
@@ -100,7 +100,16 @@ fn parse_bias(text: &str) -> Result<(u32, f64), String> {
     let wrong = || format!("\"{text}\" is no bias; 15043+1 and 15043-1 are");
     let at = text.find(['+', '-']).ok_or_else(wrong)?;
     let (id, bias) = (text[..at].parse().map_err(|_| wrong())?, text[at + 1..].parse::<f64>().map_err(|_| wrong())?);
-    Ok((id, if text.as_bytes()[at] == b'-' { -bias } else { bias }))
+    match if text.as_bytes()[at] == b'-' { -bias } else { bias } {
+        bias if bias.is_nan() || bias == f64::INFINITY => Err(wrong()),
+        bias => Ok((id, bias)),
+    }
+}
+
+/// A number that a request can hold.
+fn finite(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| format!("\"{text}\" is no finite number"))
 }
 
 impl Flags {
@@ -173,7 +182,9 @@ impl Flags {
             body.insert("samplers".into(), json!(letters));
         }
         if !self.logit_bias.is_empty() {
-            body.insert("logit_bias".into(), json!(self.logit_bias));
+            // A ban is false there: JSON has no infinity.
+            let bias = |&(id, bias): &(u32, f64)| if bias.is_finite() { json!([id, bias]) } else { json!([id, false]) };
+            body.insert("logit_bias".into(), self.logit_bias.iter().map(bias).collect());
         }
         if self.ignore_eos {
             body.insert("ignore_eos".into(), json!(true));

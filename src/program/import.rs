@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::import::{Absent, Backend, Imported, Options, Source, import, import_file};
+use crate::program::overwriting;
 use crate::{Format, WriteError};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -38,7 +39,7 @@ pub struct Args {
     /// The format of the chain file.
     #[arg(long, value_name = "FORMAT", default_value = "toml", value_parser = ["toml", "json"])]
     format: String,
-    /// Write the chain file there instead of stdout.
+    /// Write the chain file there instead of stdout; not over the preset.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print one JSON object instead: source, chain and report.
@@ -86,6 +87,8 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
         preset: args.preset.clone(),
         absent: args.absent.map(|named| named.0),
     };
+    let outputs: Vec<_> = args.out.as_deref().map(|path| ("--out", path)).into_iter().collect();
+    overwriting::refuse(&outputs, &[("the preset", &args.file)])?;
     let imported = if args.file == Path::new("-") {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map_err(|error| format!("stdin: {error}"))?;

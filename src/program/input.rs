@@ -11,6 +11,7 @@ use crate::{
 };
 
 use crate::program::flags::Flags;
+use crate::program::overwriting::Named;
 use crate::program::recorded_rows::RecordedRows;
 use crate::program::request;
 use crate::sampler::effective_seed;
@@ -67,6 +68,13 @@ pub struct Input {
 }
 
 impl RowArgs {
+    /// The files that are read.
+    pub fn files(&self) -> Vec<Named<'_>> {
+        let others = [("--vocab", &self.vocab), ("--gguf", &self.gguf)];
+        let others = others.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
+        std::iter::once(("--logits", self.logits.as_path())).chain(others).collect()
+    }
+
     /// Opens the files and checks that they belong together.
     pub fn open(&self) -> Result<Input, Box<dyn Error>> {
         let logits = LogitsFile::open(&self.logits, self.tensor.as_deref())?;
@@ -108,6 +116,11 @@ impl RowArgs {
 }
 
 impl ChainArgs {
+    /// The file that is read.
+    pub fn file(&self) -> Option<Named<'_>> {
+        Some(("--chain", self.chain.as_deref()?))
+    }
+
     /// A sampler of the chain, which has seen the prompt.
     pub fn sampler(&self, input: &Input) -> Result<Sampler, Box<dyn Error>> {
         input.prompted(self.unprompted(input)?)

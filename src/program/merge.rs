@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
-    args.outputs.check()?;
+    args.outputs.check(&args.files.iter().map(|path| ("a shard", path.as_path())).collect::<Vec<_>>())?;
     let mut shards = Vec::new();
     for file in &args.files {
         shards.push((file.display().to_string(), Shard::read(file)?));

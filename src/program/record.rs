@@ -8,7 +8,7 @@ use crate::{Recorded, Recorder, Sampler};
 
 use crate::program::input::{ChainArgs, Input, RowArgs};
 use crate::program::progress::Progress;
-use crate::program::sample::print_row;
+use crate::program::sample::{print_row, printable};
 
 /// Draw one token from each row, as sample does, and keep all of it in a record.
 ///
@@ -60,7 +60,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     }
     if !args.json {
         if input.vocab.is_some() {
-            writeln!(out, "{}", String::from_utf8_lossy(&text))?;
+            writeln!(out, "{}", printable(&text))?;
         }
         writeln!(out, "{} draws are in {}", input.rows.len(), args.out.display())?;
     }

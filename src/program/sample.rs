@@ -42,9 +42,21 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
         print_row(args.json, i, drawn, piece.as_deref(), sampler.seed(), out)?;
     }
     if !args.json && input.vocab.is_some() {
-        writeln!(out, "{}", String::from_utf8_lossy(&text))?;
+        writeln!(out, "{}", printable(&text))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A text with what a terminal would obey written out: control characters but newlines and tabs, and changes of direction.
+pub fn printable(text: &[u8]) -> String {
+    let is_obeyed = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::new();
+    for c in String::from_utf8_lossy(text).chars() {
+        if is_obeyed(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+    }
+    shown
 }
 
 /// Prints what was drawn from a row.

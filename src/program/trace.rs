@@ -15,6 +15,7 @@ use crate::{Sampler, Trace, TraceOptions};
 use serde::Serialize;
 
 use crate::program::input::{ChainArgs, RowArgs};
+use crate::program::overwriting;
 use crate::program::progress::Progress;
 
 /// Show what each step of a chain does to the candidates.
@@ -58,6 +59,8 @@ struct Line<'t> {
 }
 
 pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+    let outputs: Vec<_> = args.html.as_deref().map(|path| ("--html", path)).into_iter().collect();
+    overwriting::refuse(&outputs, &args.rows.files().into_iter().chain(args.chain.file()).collect::<Vec<_>>())?;
     let input = args.rows.open()?;
     let mut sampler = args.chain.sampler(&input)?;
     let n_vocab = input.logits.n_vocab();

@@ -183,6 +183,18 @@ pub fn read(bytes: &[u8]) -> Result<Option<Found<'_>>, String> {
     Ok(Some(Found { kind, content, bytes: content.len() + OVERHEAD }))
 }
 
+/// What is wrong with the length of a frame that goes on behind the end of a file: a draw has a row, and a mask at most. Of other
+/// frames, and before the first row, nobody knows.
+pub fn impossible_length(bytes: &[u8], n_vocab: Option<usize>) -> Option<String> {
+    let (&letters, rest) = bytes.split_first_chunk::<4>()?;
+    let words = u32::from_le_bytes(*rest.first_chunk::<4>()?) as usize;
+    let unmasked = 3 + n_vocab?;
+    let is_draw = Kind::of(letters)? == Kind::Draw;
+    let is_possible = words == unmasked || words == unmasked + mask_words(n_vocab?);
+    (is_draw && !is_possible)
+        .then(|| format!("it is damaged: a draw of this vocabulary has {unmasked} words, not {words}"))
+}
+
 /// The word at a place of a content.
 pub fn word(content: &[u8], i: usize) -> Option<u32> {
     content.as_chunks().0.get(i).map(|four| u32::from_le_bytes(*four))

@@ -107,6 +107,9 @@ impl Record {
             let i = self.frames.len();
             let wrong = |what: String| RecordProblem::Frame { frame: i, at: at as u64, what };
             let Some(found) = frame::read(&self.bytes[at..]).map_err(wrong)? else {
+                if let Some(what) = frame::impossible_length(&self.bytes[at..], self.n_vocab) {
+                    return Err(wrong(what));
+                }
                 self.cut = Some(Cut { at: at as u64, bytes: (self.bytes.len() - at) as u64 });
                 break;
             };

@@ -8,6 +8,7 @@ use crate::compare::{Comparison, Divergence, Summary};
 use serde_json::json;
 
 use super::{page, table, write_rows};
+use crate::program::overwriting::{self, Named};
 
 /// What compare and merge write.
 #[derive(clap::Args)]
@@ -30,9 +31,13 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Whether all files can be written, asked before hours of drawing. Nothing is changed.
-    pub fn check(&self) -> Result<(), String> {
-        for path in [&self.csv, &self.csv_rows, &self.html, &self.out].into_iter().flatten() {
+    /// Whether all files can be written, and are none of the inputs, asked before hours of drawing. Nothing is changed.
+    pub fn check(&self, inputs: &[Named<'_>]) -> Result<(), String> {
+        let flags =
+            [("--csv", &self.csv), ("--csv-rows", &self.csv_rows), ("--html", &self.html), ("--out", &self.out)];
+        let outputs: Vec<_> = flags.iter().filter_map(|(flag, path)| Some((*flag, path.as_deref()?))).collect();
+        overwriting::refuse(&outputs, inputs)?;
+        for (_, path) in outputs {
             let is_new = !path.exists();
             let opened = std::fs::OpenOptions::new().write(true).create_new(is_new).open(path);
             let checked = opened.and_then(|_| if is_new { std::fs::remove_file(path) } else { Ok(()) });
