@@ -185,7 +185,7 @@ def main():
             row = next(oracle.logits_rows(case["logits"]))
             try:
                 path = case.get("vocab", {}).get("file")
-                vocab = path and json.loads((pathlib.Path(arguments.out) / path).read_text())
+                vocab = path and json.loads((pathlib.Path(__file__).with_name("data") / path).read_text())
                 replay(case, len(row), vocab)
             except (AssertionError, ValueError) as error:
                 raise ValueError(f"{case['name']}: {error}") from error
