@@ -1,6 +1,11 @@
 //! After warm-up a draw allocates nothing: its memory is kept from draw to draw.
 
-use sampler_chain::{Params, Sampler, Synthetic, SyntheticKind};
+use std::sync::Arc;
+
+use biggest_gap as _;
+use sampler_chain::{
+    Chain, Ctx, Params, Sampler, SamplerStep, StepInfo, Synthetic, SyntheticKind, Vocab, VocabFile, registered_steps,
+};
 use serde_json::{Value, json};
 
 /// Every stock chain as a request.
@@ -56,6 +61,86 @@ fn a_warm_draw_allocates_nothing() {
         }
         if count > 0 {
             wrong.push(format!("{name}: {count} allocations in {} draws", rows.len()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Parameters with which a step has more to do than with those of its docs' example.
+fn busy() -> Vec<Value> {
+    let many: Vec<u32> = (0..300u32).map(|i| i.wrapping_mul(2_654_435_761) % 2_000).collect();
+    vec![
+        json!({"type": "no_repeat_ngram", "n": 1, "whitelist": many}),
+        json!({"type": "no_repeat_ngram", "n": 2}),
+        json!({"type": "suppress_tokens", "tokens": many}),
+        json!({"type": "min_new_tokens", "n": 9999}),
+        json!({"type": "min_new_tokens", "n": 9999, "tokens": many}),
+        json!({"type": "exponential_decay_length", "start": 0, "factor": 1.01, "tokens": many}),
+        json!({"type": "exponential_decay_length", "start": 0, "factor": 1.01}),
+        json!({"type": "rep_pen_slope", "range": 90, "penalty": 1.2, "slope": 0.5}),
+        json!({"type": "rep_pen_slope", "range": 4_000_000_000u32, "penalty": 0.8}),
+        json!({"type": "repetition_penalty_hf", "penalty": 1.3, "prompt_ignore_length": 3}),
+        json!({"type": "repetition_penalty_hf", "penalty": 0.7, "sees_prompt": false}),
+        json!({"type": "encoder_repetition_penalty", "penalty": 0.7}),
+        json!({"type": "sequence_bias", "bias": [[[5], 1.5], [[30, 12], -4.0], [[9], "-inf"]]}),
+        json!({"type": "top_p_decay", "p": 0.99, "decay": 0.99, "min": 0.9, "reset_ids": [3, 4]}),
+        json!({"type": "tfs", "z": 0.9, "variant": "kobold"}),
+        json!({"type": "p_less", "normalised": true}),
+        json!({"type": "min_k", "tau": 9}),
+        json!({"type": "protect", "tokens": many, "eog": true, "steps": [{"type": "top_k", "k": 40}]}),
+        json!({"type": "protect", "tokens": [1, 2], "steps": [{"type": "suppress_tokens", "tokens": [2, 3, 4]}]}),
+    ]
+}
+
+/// The same with the tokens of its lists inside the vocabulary.
+fn within(n_vocab: u64, value: &Value) -> Value {
+    match value {
+        Value::Array(items) => {
+            let of = |item: &Value| item.as_u64().map_or_else(|| within(n_vocab, item), |token| json!(token % n_vocab));
+            items.iter().map(of).collect()
+        }
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, value)| (name.clone(), within(n_vocab, value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// The list is of all steps that there are, so that a new one is in it: with the parameters of its docs' example and with busy ones,
+/// on a whole row and behind a truncation.
+#[test]
+fn a_warm_draw_of_each_step_allocates_nothing() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&root.join("testing/data/small-vocab.json")).unwrap());
+    let rows = Synthetic { kind: SyntheticKind::Peaked, seed: 3, n_vocab: vocab.n_tokens(), rows: 8 };
+    let rows: Vec<Vec<f32>> = (0..8).map(|i| rows.row(i)).collect();
+    let example =
+        |name: &String| StepInfo::of(name).unwrap().example.unwrap_or_else(|| panic!("{name} has no example"));
+    let steps: Vec<Value> = registered_steps().iter().map(example).chain(busy()).collect();
+    assert!(steps.len() >= 38 + busy().len(), "{} steps", steps.len());
+    let mut wrong = Vec::new();
+    for (step, is_cut) in steps.iter().flat_map(|step| [(step, false), (step, true)]) {
+        let mut chain: Chain = serde_json::from_value(json!({"steps": [within(2048, step)]})).unwrap();
+        if is_cut {
+            chain = Chain::new().with(sampler_chain::steps::TopK { k: 200 }).with(chain);
+        }
+        if !chain.selects() {
+            chain = chain.with(sampler_chain::steps::Dist::default());
+        }
+        let mut sampler = Sampler::from_chain(chain, Ctx::new(7).with_vocab(vocab.clone())).unwrap();
+        sampler.accept_prompt_all(&(0..140).map(|i| i * i % 37).collect::<Vec<u32>>()).unwrap();
+        // Mirostat 1 and adaptive-p keep other numbers of candidates from draw to draw: they are warm when they keep all.
+        let n_cold = if ["mirostat", "adaptive_p"].contains(&step["type"].as_str().unwrap()) { 96 } else { 16 };
+        let (mut count, n_draws) = (0, n_cold + rows.len());
+        for (i, row) in rows.iter().cycle().take(n_draws).enumerate() {
+            let mut token = 0;
+            let draw = allocation_counter::measure(|| token = sampler.sample(row).unwrap());
+            sampler.accept(token).unwrap();
+            count += if i < n_cold { 0 } else { draw.count_total };
+        }
+        if count > 0 {
+            let step: String = step.to_string().chars().take(120).collect();
+            wrong.push(format!("{step}, is_cut {is_cut}: {count} allocations in {} draws", rows.len()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -8,6 +8,9 @@ use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, StepError};
 /// A logit below 0 is multiplied by the inverse of `penalty`, another one divided by it. A penalty below 1 makes the prompt's
 /// tokens less likely. The inverse is taken in f64 and rounded to f32, as there.
 ///
+/// What would rise above the largest f32 number is held there; what falls below the lowest is -infinity. Where that leaves nothing,
+/// the most likely candidate keeps its logit.
+///
 /// # Origin
 /// Hugging Face transformers (`EncoderRepetitionPenaltyLogitsProcessor`, Apache-2.0), known as the hallucination penalty.
 /// There the tokens are the encoder's input, or the prompt of a model that has no encoder, as in text-generation-webui. The
@@ -72,7 +75,7 @@ impl SamplerStep for EncoderRepetitionPenalty {
             self.reset(ctx);
         }
         if !self.is_off() {
-            cands.penalise(&self.prompt.0, Penalty { repeat: self.inverse(), ..Penalty::default() });
+            cands.penalise_but_leave_one(&self.prompt.0, Penalty { repeat: self.inverse(), ..Penalty::default() });
         }
     }
 
@@ -146,6 +149,19 @@ mod tests {
         ctx.history_mut().push_prompt(3);
         step.reset(&ctx);
         assert_eq!(apply(&mut step, &LOGITS, &mut ctx).logits()[..4], [1.0, -1.0, 0.0, 4.0]);
+    }
+
+    #[test]
+    fn of_everything_the_first_of_the_most_likely_stays() {
+        let none = f32::NEG_INFINITY;
+        for (penalty, logits, expected) in [
+            (1e-37, &[-99.0f32, -88.0, -88.0, none][..], &[none, -88.0, none, none][..]),
+            (1e-37, &[-99.0], &[-99.0]),
+            (1e37, &[88.0, 99.0, -99.0], &[f32::MAX, f32::MAX, -99.0 / 1e37]),
+        ] {
+            let left = run(&mut EncoderRepetitionPenalty::new(penalty), logits, &[0, 1, 2, 3]).logits();
+            assert!(left.iter().zip(expected).all(|(a, b)| a == b || (a / b - 1.0).abs() < 1e-6), "{left:?}");
+        }
     }
 
     #[test]

@@ -7,8 +7,9 @@ use crate::libm::pow;
 /// Makes the end more likely, the more tokens were drawn past a length.
 ///
 /// n tokens past `start`, each end token's logit l becomes `l + |l| * (factor ^ n - 1)`; before that, and at `start` itself,
-/// nothing happens. The power is taken in f64 and rounded to f32, as there. A logit of 0 stays 0, -infinity stays, and what
-/// would overflow is the largest f32 number.
+/// nothing happens. The power is taken in f64 and rounded to f32, as there. A logit of 0 stays 0, and -infinity stays. What would
+/// rise above the largest f32 number is held there; what falls below the lowest is -infinity. Where that leaves nothing, the most
+/// likely candidate keeps its logit.
 ///
 /// # Origin
 /// Hugging Face transformers (`ExponentialDecayLengthPenalty`, Apache-2.0), whose `exponential_decay_length_penalty` is the pair
@@ -35,9 +36,9 @@ pub struct ExponentialDecayLength {
     /// The tokens that end a text. Absent: the vocabulary's, which must be there then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Vec<u32>>,
-    /// The end tokens by rising id.
+    /// The vocabulary's end tokens.
     #[serde(skip)]
-    ends: Vec<(u32, ())>,
+    ends: Vec<u32>,
 }
 
 impl Default for ExponentialDecayLength {
@@ -66,13 +67,11 @@ impl SamplerStep for ExponentialDecayLength {
     fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
         let usable = self.factor > 0.0 && self.factor.is_finite();
         StepError::refuse_unless(usable, "factor", self.factor, "finite and above 0")?;
-        let ends: std::collections::BTreeSet<u32> = match (&self.tokens, ctx.vocab()) {
-            (Some(tokens), _) => tokens.iter().copied().collect(),
-            (None, Some(vocab)) => (0..vocab.n_tokens() as u32).filter(|&id| vocab.is_eog(id)).collect(),
-            _ if self.is_off() => [].into(),
-            _ => return Err(StepError::NeedsVocab { field: "tokens", instead: "list the ids of the end tokens" }),
-        };
-        self.ends = ends.into_iter().map(|id| (id, ())).collect();
+        let ends = ctx.end_tokens();
+        if self.tokens.is_none() && ends.is_none() && !self.is_off() {
+            return Err(StepError::NeedsVocab { field: "tokens", instead: "list the ids of the end tokens" });
+        }
+        self.ends = ends.unwrap_or_default();
         StepError::refuse_beyond("tokens", self.tokens.iter().flatten(), ctx)
     }
 
@@ -80,8 +79,9 @@ impl SamplerStep for ExponentialDecayLength {
         let n = ctx.history().generated().len().saturating_sub(self.start as usize);
         if n > 0 && !self.is_off() {
             let boost = ((pow(self.factor, n as f64) - 1.0) as f32).min(f32::MAX);
-            let boosted = |logit: f32| (logit + logit.abs() * boost).clamp(f32::MIN, f32::MAX);
-            cands.update_all(&self.ends, |logit, ()| if logit.is_finite() { boosted(logit) } else { logit });
+            let ends = self.tokens.as_ref().unwrap_or(&self.ends);
+            let boosted = |logit: f32| if logit.is_finite() { logit + logit.abs() * boost } else { logit };
+            cands.update_listed([ends, &[]], |logit, _| boosted(logit));
         }
     }
 
@@ -138,9 +138,28 @@ mod tests {
     fn nothing_overflows() {
         let logits = [1.0, 2.0, f32::NEG_INFINITY, 0.0];
         assert_eq!(after(step(0, 1e300), &logits, 9), [1.0, f32::MAX, f32::NEG_INFINITY, 0.0]);
-        assert_eq!(after(step(0, 1e-300), &[0.0, f32::MIN], 9), [0.0, f32::MIN]);
+        assert_eq!(after(step(0, 1e-300), &[0.0, f32::MIN], 9), [0.0, f32::NEG_INFINITY]);
         assert!(after(step(0, 2.0), &[], 9).is_empty());
         assert_eq!(after(ExponentialDecayLength::new(0, 2.0).with_tokens([0]), &[3.0], 1), [6.0]);
+    }
+
+    #[test]
+    fn of_everything_the_first_of_the_most_likely_stays() {
+        let all = || ExponentialDecayLength::new(0, 1e-300).with_tokens([2, 1, 0]);
+        let (none, low) = (f32::NEG_INFINITY, -3.3e38);
+        assert_eq!(after(all(), &[f32::MIN, low, low], 1), [none, low, none]);
+        assert_eq!(after(all(), &[none, low, none], 1), [none, low, none]);
+        assert_eq!(after(all(), &[f32::MIN], 1), [f32::MIN]);
+        assert_eq!(after(step(0, 1e300), &[none, f32::MAX, 1.0], 1), [none, f32::MAX, f32::MAX]);
+    }
+
+    #[test]
+    fn what_is_changed_counts_at_once() {
+        let (mut step, mut ctx) = (step(0, 2.0), Ctx::new(1));
+        step.prepare(&ctx).unwrap();
+        ctx.history_mut().push(0);
+        step.tokens = Some(vec![0, 1, 0]);
+        assert_eq!(apply(&mut step, &LOGITS, &mut ctx).logits(), [2.0, 4.0, -3.0, 0.0]);
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub struct MinNewTokens {
     /// The tokens that end a text. Absent: the vocabulary's, which must be there then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Vec<u32>>,
+    /// The vocabulary's end tokens.
     #[serde(skip)]
     ends: Vec<u32>,
 }
@@ -54,21 +55,18 @@ crate::describe_step!(MinNewTokens);
 impl SamplerStep for MinNewTokens {
     fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
         StepError::refuse_beyond("tokens", self.tokens.iter().flatten(), ctx)?;
-        self.ends = match (&self.tokens, ctx.vocab()) {
-            (Some(tokens), _) => tokens.clone(),
-            (None, Some(vocab)) => (0..vocab.n_tokens() as u32).filter(|&id| vocab.is_eog(id)).collect(),
-            (None, None) if self.is_off() => Vec::new(),
-            (None, None) => {
-                let instead = "it takes the ids of the tokens that end a text";
-                return Err(StepError::NeedsVocab { field: "tokens", instead });
-            }
-        };
+        let ends = ctx.end_tokens();
+        if self.tokens.is_none() && ends.is_none() && !self.is_off() {
+            let instead = "it takes the ids of the tokens that end a text";
+            return Err(StepError::NeedsVocab { field: "tokens", instead });
+        }
+        self.ends = ends.unwrap_or_default();
         Ok(())
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
         if ctx.history().generated().len() < self.n as usize {
-            cands.ban(self.ends.clone());
+            cands.ban(self.tokens.as_ref().unwrap_or(&self.ends));
         }
     }
 
@@ -140,6 +138,18 @@ mod tests {
         assert_eq!(run(&mut all(), &ROW, &[]).logits(), [NONE, 3.0, NONE]);
         assert_eq!(run(&mut step(1), &[NONE, 3.0], &[]).logits(), [NONE, 3.0]);
         assert!(run(&mut all(), &[], &[]).cands.is_empty());
+    }
+
+    #[test]
+    fn what_is_changed_counts_at_once() {
+        let words = Words(["a", "</s>", "b"].map(String::from).to_vec());
+        let mut ctx = Ctx::new(1).with_vocab(Arc::new(words));
+        let mut changed = step(1);
+        changed.prepare(&ctx).unwrap();
+        changed.tokens = Some(vec![2, 0, 2]);
+        assert_eq!(apply(&mut changed, &ROW, &mut ctx).logits(), [NONE, 3.0, NONE]);
+        changed.tokens = None;
+        assert_eq!(apply(&mut changed, &ROW, &mut ctx).logits(), [1.0, NONE, 2.0]);
     }
 
     #[test]

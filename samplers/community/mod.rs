@@ -1,7 +1,10 @@
 //! Steps that llama.cpp does not have: what people leave it for. Each names its origin, and where two programs mean different
 //! things by one name, the variant is a parameter.
 //!
-//! A truncation here never leaves nothing: where it would remove all, the most likely candidate stays.
+//! No step here leaves nothing. Where a truncation would remove all, the most likely candidate stays. Where a step that changes
+//! logits would leave none above -infinity, the most likely candidate keeps its logit, of several the first in the set's order. And
+//! no number becomes NaN or +infinity: what would rise above the largest f32 number is held there, and what would fall below the
+//! lowest becomes -infinity, as in the references.
 
 mod encoder_repetition_penalty;
 mod epsilon_cutoff;

@@ -33,11 +33,16 @@ pub struct NoRepeatNgram {
     pub window: u32,
     /// Tokens that are never banned. Default none.
     pub whitelist: Vec<u32>,
+    /// Memory for [`followers`](Self::followers).
+    #[serde(skip)]
+    borders: Vec<usize>,
+    #[serde(skip)]
+    found: Vec<u32>,
 }
 
 impl Default for NoRepeatNgram {
     fn default() -> Self {
-        Self { n: 3, window: u32::MAX, whitelist: Vec::new() }
+        Self { n: 3, window: u32::MAX, whitelist: Vec::new(), borders: Vec::new(), found: Vec::new() }
     }
 }
 
@@ -47,29 +52,49 @@ impl NoRepeatNgram {
         Self { n, ..Self::default() }
     }
 
-    /// What followed the last n - 1 tokens inside the window. Knuth, Morris and Pratt's search: `borders` has, of each beginning
-    /// of them, the length of the longest shorter beginning that it ends with, and goes on over the window behind a gap.
-    fn followers(&self, tokens: &[u32]) -> Vec<u32> {
+    /// The same over the n-grams that lie in the last so many tokens.
+    pub fn with_window(mut self, window: u32) -> Self {
+        self.window = window;
+        self
+    }
+
+    /// The same with tokens that are never banned.
+    pub fn with_whitelist(mut self, whitelist: impl Into<Vec<u32>>) -> Self {
+        self.whitelist = whitelist.into();
+        self
+    }
+
+    /// What followed the last n - 1 tokens inside the window, in the text's order. Knuth, Morris and Pratt's search: `borders` has,
+    /// of each beginning of them, the length of the longest shorter beginning that it ends with.
+    fn followers(&mut self, tokens: &[u32]) -> &[u32] {
+        let Self { borders, found, .. } = self;
+        borders.clear();
+        found.clear();
         let n_before = (self.n as usize).saturating_sub(1);
-        let last = tokens.len().checked_sub(n_before).map_or(tokens, |at| &tokens[at..]);
         let window = &tokens[tokens.len().saturating_sub(self.window as usize)..];
-        let text = last.iter().map(Some).chain([None]).chain(window.iter().map(Some));
-        let (mut found, mut borders, mut n_matched) = (Vec::new(), Vec::new(), 0);
-        for (i, token) in text.enumerate() {
-            if i > n_before && n_matched == n_before {
-                found.extend(token);
-            }
-            while n_matched > 0 && last.get(n_matched) != token {
-                n_matched = borders[n_matched - 1];
-            }
-            n_matched += usize::from(i > 0 && last.get(n_matched) == token);
-            borders.push(n_matched);
+        let Some(last) = tokens.len().checked_sub(n_before).map(|at| &tokens[at..]) else { return found };
+        borders.push(0);
+        for token in last.iter().skip(1) {
+            let before = borders[borders.len() - 1];
+            borders.push(longer(before, token, last, borders));
         }
-        found.sort_unstable();
-        found.dedup();
-        found.retain(|token| !self.whitelist.contains(token));
+        let mut n_matched = 0;
+        for token in window {
+            if n_matched == n_before {
+                found.push(*token);
+            }
+            n_matched = longer(n_matched, token, last, borders);
+        }
         found
     }
+}
+
+/// The longest beginning of `last` that the text ends with, one token on: `borders` are those of all that may be asked for.
+fn longer(mut n_matched: usize, token: &u32, last: &[u32], borders: &[usize]) -> usize {
+    while n_matched > 0 && last.get(n_matched) != Some(token) {
+        n_matched = borders[n_matched - 1];
+    }
+    n_matched + usize::from(last.get(n_matched) == Some(token))
 }
 
 crate::describe_step!(NoRepeatNgram);
@@ -82,7 +107,8 @@ impl SamplerStep for NoRepeatNgram {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
-        cands.ban(self.followers(ctx.history().tokens()));
+        self.followers(ctx.history().tokens());
+        cands.ban_but(&self.found, &self.whitelist);
     }
 
     fn facts(&self) -> Facts {
@@ -123,14 +149,14 @@ mod tests {
         for (window, expected) in
             [(0, &[][..]), (1, &[]), (2, &[]), (3, &[]), (4, &[5]), (5, &[5]), (6, &[4, 5]), (u32::MAX, &[4, 5])]
         {
-            let step = NoRepeatNgram { window, ..NoRepeatNgram::new(2) };
+            let step = NoRepeatNgram::new(2).with_window(window);
             assert_eq!(banned(step, &[3, 4, 3, 5, 0, 3]), expected, "{window}");
         }
     }
 
     #[test]
     fn the_whitelist_is_spared() {
-        let step = NoRepeatNgram { whitelist: vec![4, 1], ..NoRepeatNgram::new(2) };
+        let step = NoRepeatNgram::new(2).with_whitelist([4, 1]);
         assert_eq!(banned(step, &[3, 4, 3, 5, 0, 3]), [5]);
     }
 
@@ -147,12 +173,10 @@ mod tests {
                 .collect();
             for n in 1..8 {
                 let window = case as usize % 60;
-                let step = NoRepeatNgram { window: window as u32, ..NoRepeatNgram::new(n as u32) };
+                let mut step = NoRepeatNgram::new(n as u32).with_window(window as u32);
                 let in_window = &tokens[tokens.len().saturating_sub(window)..];
                 let repeats = |ngram: &&[u32]| tokens.ends_with(&ngram[..n - 1]);
-                let mut expected: Vec<u32> = in_window.windows(n).filter(repeats).map(|ngram| ngram[n - 1]).collect();
-                expected.sort_unstable();
-                expected.dedup();
+                let expected: Vec<u32> = in_window.windows(n).filter(repeats).map(|ngram| ngram[n - 1]).collect();
                 assert_eq!(step.followers(&tokens), expected, "{n} {window} {tokens:?}");
             }
         }
@@ -186,7 +210,7 @@ mod tests {
         let text = r#"{"type":"no_repeat_ngram","n":3,"window":4294967295,"whitelist":[]}"#;
         round_trip(Box::new(NoRepeatNgram::default()), text);
         assert_eq!(refusal(NoRepeatNgram::new(0)), "n: 0 is refused: at least 1");
-        let beyond = NoRepeatNgram { whitelist: vec![99, 100], ..NoRepeatNgram::new(5) };
+        let beyond = NoRepeatNgram::new(5).with_whitelist([99, 100]);
         assert_eq!(refusal(beyond), "whitelist: token 100 is beyond the vocabulary of 100 tokens");
     }
 }

@@ -10,6 +10,9 @@ use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, StepError, float};
 /// `1 + (penalty - 1) * slope`, and `penalty` where that is not above 1. With a slope of 1 it is `penalties` of llama.cpp
 /// without `freq`. The halves are those of a full window: a text shorter than the recent half has no older one.
 ///
+/// What would rise above the largest f32 number is held there; what falls below the lowest is -infinity. Where that leaves nothing,
+/// the most likely candidate keeps its logit.
+///
 /// # Origin
 /// `rep_pen`, `rep_pen_range` and `rep_pen_slope` of KoboldCpp (AGPL-3.0), after KoboldAI, whose slope bends over the window
 /// instead. KoboldCpp fills a window that is not full yet with token 0, and so penalises that; here nothing stands there. The code is
@@ -79,15 +82,13 @@ impl SamplerStep for RepPenSlope {
         let window = ctx.history().last(self.range as usize);
         // The halves are those of a full window, whose older places are empty at first.
         let n_older = window.len().saturating_sub((self.range - self.range / 2) as usize);
-        let is_older = (0..window.len()).map(|i| i < n_older);
-        let mut tokens: Vec<(u32, bool)> = window.iter().copied().zip(is_older).collect();
-        // Of a token of both halves the recent one comes first.
-        tokens.sort_unstable();
-        tokens.dedup_by_key(|token| token.0);
+        let (older_half, recent_half) = window.split_at(n_older);
         let [recent, older] =
             [self.penalty, self.older()].map(|repeat| Penalty { repeat, freq: 0.0, present: self.presence });
         if !self.is_off() {
-            cands.update_all(&tokens, |logit, &is_older| if is_older { older } else { recent }.of(logit, 1));
+            cands.update_listed([recent_half, older_half], |logit, is_older| {
+                if is_older { older } else { recent }.of(logit, 1)
+            });
         }
     }
 
@@ -142,6 +143,18 @@ mod tests {
     fn a_penalty_below_1_has_no_slope() {
         assert_eq!(run(&mut RepPenSlope::new(4, 0.5, 0.1), &[6.0; 2], &[0, 1]).logits(), [12.0, 12.0]);
         assert_eq!(run(&mut RepPenSlope::new(2, 2.0, 0.5), &[6.0; 2], &[0, 1]).logits(), [4.0, 3.0]);
+    }
+
+    #[test]
+    fn of_everything_the_first_of_the_most_likely_stays() {
+        let none = f32::NEG_INFINITY;
+        let mut step = RepPenSlope::new(3, f32::MAX, 0.5);
+        assert_eq!(run(&mut step, &[-9.0, -4.0, -4.0, none], &[0, 1, 2, 3]).logits(), [-9.0, none, none, none]);
+        assert_eq!(run(&mut step, &[-9.0, -4.0, -4.0], &[0, 1, 2]).logits(), [none, -4.0, none]);
+        let mut step = RepPenSlope { presence: f32::MAX, ..RepPenSlope::new(9, 1.0, 1.0) };
+        assert_eq!(run(&mut step, &[-3e38, -1e38], &[0, 1]).logits(), [none, -1e38]);
+        step.presence = f32::MIN;
+        assert_eq!(run(&mut step, &[3e38, 1e38, 0.0], &[0, 1]).logits(), [f32::MAX, f32::MAX, 0.0]);
     }
 
     #[test]

@@ -8,6 +8,9 @@ use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, StepError, float};
 /// A logit below 0 is multiplied by `penalty`, another one divided. `penalties` of llama.cpp does the same to the tokens of a
 /// window, the last 64 if nothing else is said; here all of them count.
 ///
+/// What would rise above the largest f32 number is held there; what falls below the lowest is -infinity. Where that leaves nothing,
+/// the most likely candidate keeps its logit.
+///
 /// # Origin
 /// CTRL (arXiv 1909.05858), in the form of Hugging Face transformers (`RepetitionPenaltyLogitsProcessor`, Apache-2.0), which
 /// multiplies below 0. vLLM and SGLang do the same as `repetition_penalty`. The code is this project's own.
@@ -33,14 +36,14 @@ pub struct RepetitionPenaltyHf {
     pub prompt_ignore_length: u32,
     /// Whether the prompt counts. If not, it is as if `prompt_ignore_length` were the prompt's length. Default true.
     pub sees_prompt: bool,
-    /// The tokens that count, by rising id, each with a 1.
+    /// The tokens that count, by rising id, each with a 1, and how many of the first do not.
     #[serde(skip)]
-    seen: Vec<(u32, u32)>,
+    seen: (Vec<(u32, u32)>, usize),
 }
 
 impl Default for RepetitionPenaltyHf {
     fn default() -> Self {
-        Self { penalty: 1.0, prompt_ignore_length: 0, sees_prompt: true, seen: Vec::new() }
+        Self { penalty: 1.0, prompt_ignore_length: 0, sees_prompt: true, seen: Default::default() }
     }
 }
 
@@ -50,10 +53,10 @@ impl RepetitionPenaltyHf {
         Self { penalty, ..Self::default() }
     }
 
-    /// The tokens that count, with all that come again.
-    fn counted<'a>(&self, ctx: &'a Ctx) -> &'a [u32] {
+    /// How many of the first tokens do not count.
+    fn n_ignored(&self, ctx: &Ctx) -> usize {
         let n_prompt = if self.sees_prompt { 0 } else { ctx.history().n_prompt() };
-        ctx.history().tokens().get(n_prompt.max(self.prompt_ignore_length as usize)..).unwrap_or_default()
+        n_prompt.max(self.prompt_ignore_length as usize)
     }
 }
 
@@ -67,23 +70,32 @@ impl SamplerStep for RepetitionPenaltyHf {
         StepError::refuse_unless(usable, "penalty", self.penalty, "finite and above 0, and so must its inverse be")
     }
 
-    fn apply(&mut self, cands: &mut CandSet<'_>, _: &mut Ctx) {
+    fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
+        if self.seen.1 != self.n_ignored(ctx) {
+            self.reset(ctx);
+        }
         if !self.is_off() {
-            cands.penalise(&self.seen, Penalty { repeat: self.penalty, ..Penalty::default() });
+            cands.penalise_but_leave_one(&self.seen.0, Penalty { repeat: self.penalty, ..Penalty::default() });
         }
     }
 
     fn accept(&mut self, token: u32, ctx: &Ctx) {
-        if self.counted(ctx).is_empty() {
-            self.seen.clear();
-        } else if let Err(at) = self.seen.binary_search(&(token, 1)) {
-            self.seen.insert(at, (token, 1));
+        let now = self.n_ignored(ctx);
+        let Self { seen: (seen, n_ignored), .. } = self;
+        if ctx.history().len() <= *n_ignored || *n_ignored != now {
+            self.reset(ctx);
+        } else if let Err(at) = seen.binary_search(&(token, 1)) {
+            seen.insert(at, (token, 1));
         }
     }
 
     fn reset(&mut self, ctx: &Ctx) {
-        let seen: std::collections::BTreeSet<u32> = self.counted(ctx).iter().copied().collect();
-        self.seen = seen.into_iter().map(|token| (token, 1)).collect();
+        let n_ignored = self.n_ignored(ctx);
+        let counted = ctx.history().tokens().get(n_ignored..).unwrap_or_default();
+        let mut seen: Vec<(u32, u32)> = counted.iter().map(|&token| (token, 1)).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        self.seen = (seen, n_ignored);
     }
 
     fn is_off(&self) -> bool {
@@ -142,13 +154,44 @@ mod tests {
                 ctx.history_mut().push(token);
             }
             step.accept(token, &ctx);
-            let seen: Vec<u32> = step.seen.iter().map(|seen| seen.0).collect();
+            let seen: Vec<u32> = step.seen.0.iter().map(|seen| seen.0).collect();
             assert_eq!(seen, expected);
             let mut again = step.clone();
             again.reset(&ctx);
             assert_eq!(again, step, "a history tells all");
         }
         assert_eq!(apply(&mut step, &LOGITS, &mut ctx).logits()[..2], [1.0, -2.0]);
+    }
+
+    #[test]
+    fn of_everything_the_first_of_the_most_likely_stays() {
+        let none = f32::NEG_INFINITY;
+        for (penalty, logits, expected) in [
+            (3e38, &[-9.0f32, -2.0, -2.0, none][..], &[none, -2.0, none, none][..]),
+            (3e38, &[-2.0], &[-2.0]),
+            (3e38, &[-2.0, 3.0], &[none, 1e-38]),
+            (f32::MAX, &[f32::MIN, none], &[f32::MIN, none]),
+            (1e-37, &[1e9, 2e9, -1.0], &[f32::MAX, f32::MAX, -1e-37]),
+        ] {
+            let left = run(&mut RepetitionPenaltyHf::new(penalty), logits, &[0, 1, 2, 3]).logits();
+            assert!(left.iter().zip(expected).all(|(a, b)| a == b || (a / b - 1.0).abs() < 1e-6), "{left:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_changed_counts_at_once() {
+        let (mut step, mut ctx) = (RepetitionPenaltyHf::new(2.0), Ctx::new(1));
+        step.prepare(&ctx).unwrap();
+        for token in [0, 1] {
+            ctx.history_mut().push_prompt(token);
+            step.accept(token, &ctx);
+        }
+        ctx.history_mut().push(3);
+        step.accept(3, &ctx);
+        step.prompt_ignore_length = 1;
+        assert_eq!(apply(&mut step, &LOGITS, &mut ctx).logits()[..4], [1.0, -2.0, 0.0, 1.0]);
+        step.sees_prompt = false;
+        assert_eq!(apply(&mut step, &LOGITS, &mut ctx).logits()[..4], [1.0, -1.0, 0.0, 1.0]);
     }
 
     #[test]

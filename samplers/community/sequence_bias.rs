@@ -12,7 +12,8 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 /// `bad_words_ids`. Biases of one token add up in f32 before they are added to its logit: first that of the token alone, then
 /// length by length, lengths as they are first seen in the list. A sequence that is given twice has the last bias.
 ///
-/// Where nothing would be left above -infinity, the most likely candidate keeps its logit.
+/// What would rise above the largest f32 number is held there. Where nothing would be left above -infinity, the most likely
+/// candidate keeps its logit.
 ///
 /// # Origin
 /// Hugging Face transformers: `sequence_bias` and `bad_words_ids` (`SequenceBiasLogitsProcessor`, `NoBadWordsLogitsProcessor`,
@@ -144,6 +145,10 @@ mod tests {
         assert_eq!(run(&mut all, &[1.0], &[5]).logits(), [1.0]);
         assert_eq!(run(&mut all, &[NONE, 1.0, NONE], &[5]).logits(), [NONE, 1.0, NONE]);
         assert!(run(&mut all, &[], &[5]).cands.is_empty());
+        // Finite ones that are too low together.
+        let low: [(&[u32], f32); 3] = [(&[0], f32::MIN), (&[1, 0], f32::MIN), (&[1], f32::MIN)];
+        assert_eq!(logits(&low, &[1.0, -1e38], &[1]), [1.0, NONE]);
+        assert_eq!(logits(&low, &[1.0, 2.0], &[1]), [NONE, f32::MIN]);
     }
 
     #[test]

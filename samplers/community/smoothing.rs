@@ -18,7 +18,7 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 ///
 /// # Order and flags
 /// Changes logits. Their order stays, and so does `sorted`; but a logit next to the largest becomes equal to it, and `greedy` then
-/// takes the first of them. A logit of -infinity stays, and one that falls beyond f32 becomes -infinity.
+/// takes the first of them. A logit of -infinity stays, and one that falls beyond f32 becomes -infinity. The best stays what it is.
 ///
 /// # Draws
 /// None.
@@ -60,7 +60,9 @@ impl SamplerStep for Smoothing {
     fn apply(&mut self, cands: &mut CandSet<'_>, _: &mut Ctx) {
         let quadratic = (3.0 - self.curve) / 2.0 * self.factor;
         let cubic = (self.curve - 1.0) / 2.0 * self.factor;
-        let max_logit = cands.max_logit();
+        // Behind a bias the first of a set that is called sorted need not be the best, and d³ - d² could be NaN.
+        let best = cands.argmax().and_then(|best| cands.get(best));
+        let max_logit = best.map_or(f32::NEG_INFINITY, |best| best.logit);
         cands.map_logits_in_order(|logit| match logit - max_logit {
             // What counts nothing, times an infinity, would be NaN.
             _ if logit.is_infinite() => logit,
@@ -100,6 +102,31 @@ mod tests {
             assert_eq!(run(&mut step, &[3e38, -3e38, 0.0], &[]).logits(), [3e38, -inf, -inf]);
             assert_eq!(run(&mut step, &[-7.0], &[]).logits(), [-7.0]);
             assert_eq!(run(&mut step, &[], &[]).cands, []);
+        }
+    }
+
+    /// However hard the others are pushed.
+    #[test]
+    fn the_argmax_stays_where_all_others_go() {
+        let none = f32::NEG_INFINITY;
+        for curve in [1.0, 1.0 + f32::EPSILON, 2.0, 3.0] {
+            let mut step = Smoothing { factor: f32::MAX, curve };
+            assert_eq!(run(&mut step, &[-2.0, 3.0, 0.0], &[]).logits(), [none, 3.0, none]);
+            assert_eq!(run(&mut step, &[f32::MIN, 1.0, f32::MIN], &[]).logits(), [none, 1.0, none]);
+            assert_eq!(run(&mut step, &[f32::MIN; 2], &[]).logits(), [f32::MIN; 2]);
+        }
+    }
+
+    /// As llama.cpp's `logit_bias` leaves it behind a sort.
+    #[test]
+    fn a_set_whose_order_is_broken_has_no_nan() {
+        let cands = [0.0, f32::MAX, f32::MIN, 1e30].map(|logit| crate::Cand { id: 0, logit, p: 0.0 });
+        for curve in [1.0, 2.0, 3.0] {
+            let mut buf = crate::CandBuf::default();
+            let mut set = CandSet::from_cands(&cands, true, &mut buf);
+            Smoothing { factor: 3.0, curve }.apply(&mut set, &mut Ctx::new(1));
+            let none = f32::NEG_INFINITY;
+            assert!(set.logits().eq([none, f32::MAX, none, none]));
         }
     }
 

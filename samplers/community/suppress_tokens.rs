@@ -47,7 +47,7 @@ impl SamplerStep for SuppressTokens {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, _: &mut Ctx) {
-        cands.ban(self.tokens.clone());
+        cands.ban(&self.tokens);
     }
 
     fn is_off(&self) -> bool {

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float, is_zero};
+use crate::core::{CandSet, Ctx, Facts, History, SamplerStep, StepError, float, is_zero};
 
 /// Nucleus sampling whose share falls with every drawn token: varied where a sentence begins, and sure of itself towards its end.
 ///
@@ -16,7 +16,8 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float, is_zero};
 /// As `top_p`: computes p, then cuts and sorts; the candidate that crosses stays. While the share is 1 it does nothing, and sorts
 /// nothing.
 ///
-/// The prompt's tokens do not count, and a new prompt makes the share `p` again.
+/// The prompt's tokens do not count, and a new prompt makes the share `p` again. A parameter that is changed counts from the first
+/// drawn token on.
 ///
 /// # Draws
 /// None.
@@ -46,19 +47,62 @@ pub struct TopPDecay {
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(!skip_serializing_if)]
     pub min_keep: u32,
+    #[serde(skip)]
+    seen: Seen,
+}
+
+/// The share behind the drawn tokens that were seen, and whose it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Seen {
+    n_prompt: usize,
+    n_drawn: usize,
+    share: f32,
+    of: [f32; 3],
+    reset_ids: Vec<u32>,
 }
 
 impl Default for TopPDecay {
     fn default() -> Self {
-        Self { p: 0.9, decay: 0.9, min: 0.3, reset_ids: Vec::new(), min_keep: 0 }
+        Self { p: 0.9, decay: 0.9, min: 0.3, reset_ids: Vec::new(), min_keep: 0, seen: Seen::default() }
     }
 }
 
 impl TopPDecay {
+    /// The step without tokens behind which it begins anew.
+    pub fn new(p: f32, decay: f32, min: f32) -> Self {
+        Self { p, decay, min, ..Self::default() }
+    }
+
+    /// The same with such tokens.
+    pub fn with_reset_ids(mut self, reset_ids: impl Into<Vec<u32>>) -> Self {
+        self.reset_ids = reset_ids.into();
+        self
+    }
+
     /// The probability to keep behind these drawn tokens.
     pub fn share_after(&self, drawn: &[u32]) -> f32 {
-        let next = |p: f32, id| if self.reset_ids.contains(id) { self.p } else { (p * self.decay).max(self.min) };
-        drawn.iter().fold(self.p, next)
+        drawn.iter().fold(self.p, |share, id| self.next(share, *id))
+    }
+
+    /// The share behind one more token.
+    fn next(&self, share: f32, id: u32) -> f32 {
+        if self.reset_ids.contains(&id) { self.p } else { (share * self.decay).max(self.min) }
+    }
+
+    /// The share now: goes on from the drawn tokens that were seen.
+    fn share(&mut self, history: &History) -> f32 {
+        let (drawn, n_prompt, of) = (history.generated(), history.n_prompt(), [self.p, self.decay, self.min]);
+        let mut seen = std::mem::take(&mut self.seen);
+        if seen.of != of || seen.reset_ids != self.reset_ids {
+            seen = Seen { of, reset_ids: self.reset_ids.clone(), ..Seen::default() };
+        }
+        if seen.n_drawn == 0 || seen.n_drawn > drawn.len() || seen.n_prompt != n_prompt {
+            (seen.n_prompt, seen.n_drawn, seen.share) = (n_prompt, 0, self.p);
+        }
+        seen.share = drawn[seen.n_drawn..].iter().fold(seen.share, |share, id| self.next(share, *id));
+        seen.n_drawn = drawn.len();
+        self.seen = seen;
+        self.seen.share
     }
 }
 
@@ -71,15 +115,12 @@ impl SamplerStep for TopPDecay {
         StepError::refuse_unless(is_share(self.p), "p", self.p, "above 0 and up to 1 is wanted")?;
         StepError::refuse_unless(is_share(self.decay), "decay", self.decay, "above 0 and up to 1 is wanted")?;
         StepError::refuse_unless((0.0..=1.0).contains(&self.min), "min", self.min, "0 to 1 is wanted")?;
-        let n_vocab = ctx.n_vocab().unwrap_or(usize::MAX);
-        match self.reset_ids.iter().find(|&&id| id as usize >= n_vocab) {
-            Some(&id) => Err(StepError::BeyondVocab { field: "reset_ids", id, n_vocab }),
-            None => Ok(()),
-        }
+        self.reset(ctx);
+        StepError::refuse_beyond("reset_ids", &self.reset_ids, ctx)
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
-        let (share, mut sum) = (self.share_after(ctx.history().generated()), 0.0f32);
+        let (share, mut sum) = (self.share(ctx.history()), 0.0f32);
         if share < 1.0 {
             cands.softmax(false);
             cands.keep_through(|i, cand| {
@@ -87,6 +128,15 @@ impl SamplerStep for TopPDecay {
                 sum >= share && i + 1 >= self.min_keep as usize
             });
         }
+    }
+
+    fn accept(&mut self, _: u32, ctx: &Ctx) {
+        self.share(ctx.history());
+    }
+
+    fn reset(&mut self, ctx: &Ctx) {
+        self.seen = Seen::default();
+        self.share(ctx.history());
     }
 
     fn facts(&self) -> Facts {
@@ -100,7 +150,7 @@ mod tests {
     use crate::testing::{apply, p4, refusal, round_trip, run};
 
     fn step(p: f32, decay: f32, min: f32, reset_ids: &[u32]) -> TopPDecay {
-        TopPDecay { p, decay, min, reset_ids: reset_ids.to_vec(), min_keep: 0 }
+        TopPDecay::new(p, decay, min).with_reset_ids(reset_ids)
     }
 
     #[test]
@@ -122,6 +172,43 @@ mod tests {
     fn the_share_is_multiplied_in_f32() {
         let step = step(0.9, 0.9, 0.1, &[7]);
         assert_eq!(step.share_after(&[1, 7, 2, 3]).to_bits(), (0.9f32 * 0.9 * 0.9).to_bits());
+    }
+
+    /// Whatever happens to the history and the parameters, the share that was kept is the one of the whole text, to the bit.
+    #[test]
+    fn the_share_that_is_kept_is_that_of_the_whole_text() {
+        let (mut step, mut ctx, mut rng) = (step(0.93, 0.97, 0.2, &[7]), Ctx::new(1), crate::Mt19937::new(2));
+        step.prepare(&ctx).unwrap();
+        for _ in 0..4000 {
+            let (token, len) = (rng.next_u32() % 40, ctx.history().len());
+            match rng.next_u32() % 40 {
+                0 => {
+                    ctx.history_mut().push_prompt(token);
+                    step.accept(token, &ctx);
+                }
+                1 => {
+                    let n_prompt = ctx.history().n_prompt();
+                    ctx.history_mut().truncate(len - (token as usize).min(len), n_prompt);
+                    step.load(&mut crate::core::StateReader::new(&[]), &ctx).unwrap();
+                }
+                2 => step = step.clone(),
+                3 => step.p = [0.93, 0.8, 1.0][token as usize % 3],
+                4 => step.reset_ids = vec![token, 3],
+                5 if token == 0 => {
+                    ctx.history_mut().clear();
+                    step.reset(&ctx);
+                }
+                _ => {
+                    ctx.history_mut().push(token);
+                    step.accept(token, &ctx);
+                }
+            }
+            let expected = step.share_after(ctx.history().generated());
+            assert_eq!(step.share(ctx.history()).to_bits(), expected.to_bits());
+        }
+        let mut state = Vec::new();
+        step.save(&mut state);
+        assert!(state.is_empty(), "the history tells it");
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! The candidates of one draw: llama.cpp's `llama_token_data_array`.
 //!
-//! The verbs stand in rooms of their own: `trim` (what leaves), `spare` (what comes back), `order` (sorting, llama.cpp's ties included), `walk` (from the
-//! best down), `weigh` (softmax and sums), `change` (logits), `pick` (the token). Each has its plain form, over the array, and
-//! many a quick one, over the caller's row: `deferred` says how the two belong together, `view`, `survey` and `head` read a row,
-//! `terms`, `tally`, `signed` and `parts` sum over it.
+//! The verbs stand in rooms of their own: `trim` (what leaves), `spare` (what comes back), `leave` (that one stays), `order` (sorting,
+//! llama.cpp's ties included), `walk` (from the best down), `weigh` (softmax and sums), `change` (logits), `pick` (the token). Each
+//! has its plain form, over the array, and many a quick one, over the caller's row: `deferred` says how the two belong together,
+//! `view`, `survey` and `head` read a row, `terms`, `tally`, `signed` and `parts` sum over it, `listed` puts tokens in order.
 
 mod change;
 mod changes;
 mod deferred;
 mod head;
+mod leave;
+mod listed;
 mod order;
 mod parts;
 mod pick;
@@ -55,6 +57,8 @@ pub struct CandBuf {
     sums: Vec<f64>,
     elsewhere: Vec<(u32, f32)>,
     lookup: FxHashMap<u32, usize>,
+    listed: listed::Listed,
+    spare: spare::Spare,
     row: RowBuf,
 }
 

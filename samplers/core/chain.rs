@@ -25,11 +25,14 @@ use crate::libstdcxx::Mt19937;
 pub struct Chain {
     /// The steps in their order.
     steps: Vec<Box<dyn SamplerStep>>,
+    /// Memory for [`apply_each`](Self::apply_each).
+    #[serde(skip)]
+    place: Vec<usize>,
 }
 
 impl From<Vec<Box<dyn SamplerStep>>> for Chain {
     fn from(steps: Vec<Box<dyn SamplerStep>>) -> Self {
-        Self { steps }
+        Self { steps, place: Vec::new() }
     }
 }
 
@@ -209,7 +212,10 @@ impl Chain {
         ctx: &mut Ctx,
         mut seen: impl FnMut(&[usize], &dyn SamplerStep, &mut CandSet<'_>),
     ) {
-        self.apply_within(&mut Vec::new(), cands, ctx, &mut seen);
+        let mut place = std::mem::take(&mut self.place);
+        place.clear();
+        self.apply_within(&mut place, cands, ctx, &mut seen);
+        self.place = place;
     }
 
     fn apply_within(&mut self, place: &mut Vec<usize>, cands: &mut CandSet<'_>, ctx: &mut Ctx, seen: &mut Seen<'_>) {

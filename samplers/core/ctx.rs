@@ -160,6 +160,12 @@ impl Ctx {
         self.vocab.as_ref()
     }
 
+    /// The vocabulary's tokens that end a text, by rising id; none without a vocabulary.
+    pub fn end_tokens(&self) -> Option<Vec<u32>> {
+        let vocab = self.vocab.as_ref()?;
+        Some((0..vocab.n_tokens() as u32).filter(|&id| vocab.is_eog(id)).collect())
+    }
+
     /// The accepted tokens.
     pub fn history(&self) -> &History {
         &self.history

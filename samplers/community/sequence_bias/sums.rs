@@ -5,9 +5,13 @@ use std::collections::hash_map::Entry;
 
 use super::BiasedSequence;
 
-/// No sum is infinite, so that none becomes NaN.
+/// No sum is +infinity, so that none becomes NaN; what is forbidden stays so.
 pub(super) fn add(a: f32, b: f32) -> f32 {
-    (a + b).min(f32::MAX)
+    match a + b {
+        f32::INFINITY => f32::MAX,
+        _ if b == f32::NEG_INFINITY => b,
+        sum => sum,
+    }
 }
 
 /// The sequences by their last token, those of one token in the order in which they add up: single tokens first, then length by

@@ -26,6 +26,11 @@ impl CandSet<'_> {
     /// Changes the logit of every candidate that `tokens` has a value for, and marks the set unsorted, even where nothing
     /// changed. `tokens` are by rising id, each once.
     pub fn update_all<V>(&mut self, tokens: &[(u32, V)], mut change: impl FnMut(f32, &V) -> f32) {
+        self.update_each(tokens, |_, logit, value| change(logit, value));
+    }
+
+    /// The same by a function that is told the token, too. Equal tokens come in the candidates' order.
+    pub(super) fn update_each<V>(&mut self, tokens: &[(u32, V)], mut change: impl FnMut(u32, f32, &V) -> f32) {
         if self.form == Form::Sorted {
             self.settle();
         }
@@ -44,16 +49,17 @@ impl CandSet<'_> {
         if in_place {
             for (id, value) in tokens {
                 if let Some(cand) = cands.get_mut(*id as usize) {
-                    cand.logit = change(cand.logit, value);
+                    cand.logit = change(*id, cand.logit, value);
                 }
             }
             return;
         }
         lookup.clear();
+        lookup.reserve(tokens.len().next_power_of_two().max(256));
         lookup.extend(tokens.iter().map(|(id, _)| *id).zip(0..));
         for cand in cands {
             if let Some(&at) = lookup.get(&cand.id) {
-                cand.logit = change(cand.logit, &tokens[at].1);
+                cand.logit = change(cand.id, cand.logit, &tokens[at].1);
             }
         }
     }
@@ -61,30 +67,22 @@ impl CandSet<'_> {
     /// Penalises every candidate whose token `counts` has a number of occurrences for, and marks the set unsorted, even where
     /// nothing changed: `llama_sampler_penalties_apply`. `counts` are by rising id, each once.
     pub fn penalise(&mut self, counts: &[(u32, u32)], penalty: Penalty) {
+        if !self.defer_penalty(counts, penalty) {
+            self.update_all(counts, |logit, &count| penalty.of(logit, count));
+        }
+    }
+
+    /// Penalises a fresh row, later. Whether that is possible.
+    pub(super) fn defer_penalty(&mut self, counts: &[(u32, u32)], penalty: Penalty) -> bool {
         let known = &counts[..counts.partition_point(|(id, _)| (*id as usize) < self.logits.len())];
         if !self.is_fresh_row() || !self.buf.row.penalise(self.logits, known, penalty) {
-            return self.update_all(counts, |logit, &count| penalty.of(logit, count));
+            return false;
         }
         self.sorted = false;
         if self.view().max() == f32::NEG_INFINITY {
             self.settle();
         }
-    }
-
-    /// Sets the logits of tokens to -infinity, in whatever order they come and however often. Where that leaves nothing above it,
-    /// the most likely candidate keeps its logit. Marks the set unsorted, but for no tokens.
-    pub fn ban(&mut self, tokens: Vec<u32>) {
-        let mut tokens: Vec<(u32, ())> = tokens.into_iter().map(|token| (token, ())).collect();
-        if tokens.is_empty() {
-            return;
-        }
-        tokens.sort_unstable();
-        tokens.dedup();
-        let best = self.argmax().and_then(|best| self.get(best));
-        self.update_all(&tokens, |_, ()| f32::NEG_INFINITY);
-        if let Some(best) = best.filter(|_| self.max_logit() == f32::NEG_INFINITY) {
-            self.update(best.id, |_| best.logit);
-        }
+        true
     }
 
     /// Whether a row takes one more patch: each is merged with all others.
@@ -96,11 +94,11 @@ impl CandSet<'_> {
     /// Changes the logit of a token of a fresh row, where it has one.
     fn patch(&mut self, id: u32, change: impl FnOnce(f32) -> f32) {
         let mut change = Some(change);
-        self.patch_all(&[(id, ())], |logit, ()| change.take().map_or(logit, |change| change(logit)));
+        self.patch_all(&[(id, ())], |_, logit, ()| change.take().map_or(logit, |change| change(logit)));
     }
 
     /// Changes the logits of some tokens of a fresh row, those that it has.
-    fn patch_all<V>(&mut self, tokens: &[(u32, V)], change: impl FnMut(f32, &V) -> f32) {
+    fn patch_all<V>(&mut self, tokens: &[(u32, V)], change: impl FnMut(u32, f32, &V) -> f32) {
         let tokens = &tokens[..tokens.partition_point(|(id, _)| (*id as usize) < self.len)];
         if !self.buf.row.patch_all(self.logits, tokens, change) {
             self.settle();
@@ -219,7 +217,6 @@ impl CandSet<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Cand;
     use super::*;
 
     fn logits_by_id(cands: &mut CandSet<'_>) -> Vec<f32> {
@@ -253,38 +250,6 @@ mod tests {
         cands.sort();
         cands.update_all(&[(0, 5.0), (9, 1.0)], |x, by| x + by);
         assert_eq!(logits_by_id(&mut cands), [6.0, 3.0, 2.0]);
-    }
-
-    #[test]
-    fn a_ban_of_all_leaves_the_first_of_the_largest() {
-        let none = f32::NEG_INFINITY;
-        let row: Vec<f32> = (0..900).map(|i| (i % 300) as f32).collect();
-        let lone = |id: u32| (0..900).map(|i| if i == id { 299.0 } else { none }).collect::<Vec<f32>>();
-        for (logits, banned, expected) in [
-            (vec![1.0, 3.0, 2.0], vec![1, 1, 7], vec![1.0, none, 2.0]),
-            (vec![1.0, 3.0, 3.0], vec![2, 0, 1, 2], vec![none, 3.0, none]),
-            (vec![none, 3.0], vec![1], vec![none, 3.0]),
-            (vec![none, none], vec![1, 0], vec![none, none]),
-            (vec![], vec![1], vec![]),
-            (row.clone(), (0..900).rev().collect(), lone(299)),
-            (lone(7), vec![7], lone(7)),
-        ] {
-            for is_row in [true, false] {
-                let (mut buf, cands) = (CandBuf::default(), logits.iter().zip(0..));
-                let cands: Vec<Cand> = cands.map(|(&logit, id)| Cand { id, logit, p: 0.0 }).collect();
-                let mut cands =
-                    if is_row { CandSet::new(&logits, &mut buf) } else { CandSet::from_cands(&cands, false, &mut buf) };
-                cands.ban(banned.clone());
-                assert_eq!(logits_by_id(&mut cands), expected, "{is_row}");
-            }
-        }
-        let mut buf = CandBuf::default();
-        let mut cands = CandSet::new(&[1.0, 3.0], &mut buf);
-        cands.sort();
-        cands.ban(Vec::new());
-        assert!(cands.is_sorted());
-        cands.ban(vec![9]);
-        assert!(!cands.is_sorted());
     }
 
     #[test]

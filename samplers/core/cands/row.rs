@@ -47,7 +47,7 @@ impl RowBuf {
         &mut self,
         logits: &[f32],
         tokens: &[(u32, V)],
-        mut change: impl FnMut(f32, &V) -> f32,
+        mut change: impl FnMut(u32, f32, &V) -> f32,
     ) -> bool {
         let Self { patches, merged, counts, maxima, lowered, .. } = self;
         let was_largest = if counts.is_empty() { f32::NEG_INFINITY } else { largest(maxima) };
@@ -66,7 +66,7 @@ impl RowBuf {
                 Some(patch) => patch.1,
                 None => unpatched.get(*id, logits[*id as usize]),
             };
-            let changed = change(logit, value);
+            let changed = change(*id, logit, value);
             merged.push((*id, changed));
             is_plain &= changed <= LARGEST_LOGIT;
             masks |= changed == f32::NEG_INFINITY;
@@ -99,6 +99,7 @@ impl RowBuf {
                 *patched = penalty.of(*patched, counts[at].1);
             }
         }
+        self.counts.reserve(counts.len().next_power_of_two().max(256));
         self.counts.extend_from_slice(counts);
         self.penalty = penalty;
         self.make_largest_exact(logits);

@@ -2,20 +2,16 @@
 
 use super::{Cand, CandSet};
 
-impl CandSet<'_> {
-    /// Changes logits as [`update_all`](Self::update_all) does, unless there are no tokens. Where that leaves nothing above -infinity,
-    /// the most likely candidate keeps its logit.
-    pub fn update_but_leave_one<V>(&mut self, tokens: &[(u32, V)], change: impl FnMut(f32, &V) -> f32) {
-        if tokens.is_empty() {
-            return;
-        }
-        let best = self.argmax().and_then(|best| self.get(best));
-        self.update_all(tokens, change);
-        if let Some(best) = best.filter(|_| self.max_logit() == f32::NEG_INFINITY) {
-            self.update(best.id, |_| best.logit);
-        }
-    }
+/// The memory of [`CandSet::bring_back`].
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spare {
+    tokens: Vec<u32>,
+    now: Vec<Cand>,
+    masked: Vec<(u32, f32)>,
+    gone: Vec<Cand>,
+}
 
+impl CandSet<'_> {
     /// Writes down the candidates of some tokens, which come by rising id, each once.
     pub fn cands_of(&mut self, tokens: &[u32], found: &mut Vec<Cand>) {
         found.clear();
@@ -35,9 +31,13 @@ impl CandSet<'_> {
     /// it was, and one that is at -infinity has its logit again. Marks the set unsorted where it brings one back. A selection
     /// stays with its candidate.
     pub fn bring_back(&mut self, before: &[Cand]) {
-        let tokens: Vec<u32> = before.iter().map(|cand| cand.id).collect();
-        let (mut now, mut masked, mut gone) = (Vec::new(), Vec::new(), Vec::new());
-        self.cands_of(&tokens, &mut now);
+        let mut spare = std::mem::take(&mut self.buf.spare);
+        let Spare { tokens, now, masked, gone } = &mut spare;
+        tokens.clear();
+        tokens.extend(before.iter().map(|cand| cand.id));
+        self.cands_of(tokens, now);
+        masked.clear();
+        gone.clear();
         for cand in before {
             match now.binary_search_by_key(&cand.id, |now| now.id) {
                 Ok(at) if now[at].logit == f32::NEG_INFINITY => masked.push((cand.id, cand.logit)),
@@ -46,16 +46,17 @@ impl CandSet<'_> {
             }
         }
         if !masked.is_empty() {
-            self.update_all(&masked, |_, &logit| logit);
+            self.update_all(masked, |_, &logit| logit);
         }
         if !gone.is_empty() {
             self.settle();
             self.buf.cands.truncate(self.start + self.len);
-            self.buf.cands.extend_from_slice(&gone);
+            self.buf.cands.extend_from_slice(gone);
             self.len += gone.len();
             self.sorted = false;
             self.in_place = false;
         }
+        self.buf.spare = spare;
     }
 }
 
@@ -110,22 +111,6 @@ mod tests {
         assert!(cands.is_sorted());
         cands.bring_back(&[]);
         assert!(cands.is_sorted());
-    }
-
-    #[test]
-    fn one_is_left() {
-        let mut buf = CandBuf::default();
-        let mut cands = CandSet::new(&[1.0, 4.0, 4.0], &mut buf);
-        cands.sort();
-        cands.update_but_leave_one(&[] as &[(u32, f32)], |_, _| NONE);
-        assert!(cands.is_sorted());
-        cands.update_but_leave_one(&[(0, 1.5), (1, NONE)], |logit, by| logit + by);
-        assert_eq!((cands.is_sorted(), cands.argmax().and_then(|best| cands.get(best)).unwrap().id), (false, 2));
-        cands.update_but_leave_one(&[(0, ()), (1, ()), (2, ())], |_, ()| NONE);
-        cands.sort();
-        assert_eq!(bits(&mut cands)[0], (2, 4.0));
-        cands.update_but_leave_one(&[(2, 1.0)], |logit, by| logit + by);
-        assert_eq!(cands.max_logit(), 5.0);
     }
 
     #[test]
