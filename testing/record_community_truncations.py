@@ -75,7 +75,7 @@ class MinK(Reference):
     sorts = True
     source = NUMPY + "formula of arXiv 2604.11012"
 
-    def keeps(self, row, tau=0.0):
+    def keeps(self, row, tau=3.0):
         finite = np.sort(row[row > -np.inf])[::-1]
         n = len(finite)
         # In f32, where 1e-8 only keeps a flat row from dividing by 0; the weights in f64, where no product of the range overflows.

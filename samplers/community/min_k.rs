@@ -6,7 +6,8 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 /// Min-k: keeps the candidates above the steepest drop between neighbours in the sorted logits, drops counting less the lower they
 /// are.
 ///
-/// What it keeps does not depend on a temperature before it, as long as `tau` is 0.
+/// What the drops decide does not depend on a temperature before it. `tau` does, and matters on nearly flat rows alone: with 3, where
+/// the logits lie within 1.5.
 ///
 /// # Origin
 /// Ding et al., "Min-k Sampling: Decoupling Truncation from Temperature Scaling via Relative Logit Dynamics" (arXiv 2604.11012, CC BY
@@ -23,15 +24,21 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 ///
 /// # Chain file
 /// ```json
-/// {"type": "min_k", "tau": 0}
+/// {"type": "min_k", "tau": 3}
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MinK {
     /// How many candidates stay at least, times the range of the logits: `tau/R` do. 0 and below leave it to the drops, infinity keeps
-    /// all. Default 0.
+    /// all. Default 3, the paper's.
     #[serde(with = "float")]
     pub tau: f32,
+}
+
+impl Default for MinK {
+    fn default() -> Self {
+        Self { tau: 3.0 }
+    }
 }
 
 crate::describe_step!(MinK);
@@ -63,7 +70,8 @@ impl SamplerStep for MinK {
             // No drop from here on is deeper than down to the lowest at once.
             i >= n || (before - lowest) / range / i as f32 <= steepest
         });
-        let at_least = (self.tau / range).floor() as usize;
+        // The range may be infinite, too.
+        let at_least = if self.tau == f32::INFINITY { n } else { (self.tau / range).floor() as usize };
         let last = cands.get(cliff.max(at_least).clamp(1, n) - 1);
         let Some(behind) = last.and_then(|last| cands.position(|cand| cand.logit < last.logit)) else { return };
         // Behind a bias the first of a set that is called sorted need not be the best.
@@ -106,6 +114,8 @@ mod tests {
         assert_eq!((left.ids(), left.sorted), (vec![3, 1], true));
         assert_eq!(run(&mut after_sort(MinK::default()), &[4.0, 8.0, 1.0, 9.0, 3.0], &[]), left);
         assert_eq!(kept(0.0, &row.map(|logit| logit / 16.0)), [9.0 / 16.0, 0.5]);
+        // Over half a unit, 3 keeps six.
+        assert_eq!(kept(MinK::default().tau, &row.map(|logit| logit / 16.0)).len(), 5);
     }
 
     #[test]
@@ -114,6 +124,7 @@ mod tests {
         for (tau, n) in [(-8.0, 2), (16.0, 2), (23.9, 2), (24.0, 3), (32.0, 4), (1e9, 5), (INF, 5)] {
             assert_eq!(kept(tau, &row).len(), n, "tau = {tau}");
         }
+        assert_eq!(kept(INF, &[f32::MAX, f32::MIN]).len(), 2);
     }
 
     #[test]
@@ -164,7 +175,7 @@ mod tests {
 
     #[test]
     fn file() {
-        round_trip(Box::new(MinK::default()), r#"{"type":"min_k","tau":0.0}"#);
+        round_trip(Box::new(MinK::default()), r#"{"type":"min_k","tau":3.0}"#);
         assert_eq!(refusal(MinK { tau: f32::NAN }), "tau: NaN is refused: a number is wanted");
     }
 }

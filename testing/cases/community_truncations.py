@@ -145,14 +145,14 @@ def p_less(c):
 
 
 def min_k(c):
-    edges(c, {})
-    c.add("one-candidate", {}, [-7.5], [0.0], [300.0])
+    edges(c, {"tau": 0})
+    c.add("one-candidate", {"tau": 0}, [-7.5], [0.0], [300.0])
     for n in (2, 7, 40):
-        c.add(f"uniform-{n}", {}, [1.5] * n, by_hand=[range(n)])
+        c.add(f"uniform-{n}", {"tau": 0}, [1.5] * n, by_hand=[range(n)])
     c.add("uniform-7/tau-3", {"tau": 3.0}, [1.5] * 7, by_hand=[range(7)])
     # Drops of 1 and 2 at the places 1 and 2 weigh the same, as do 1 and 4 at 1 and 4: the first counts.
-    c.add("tie-of-drops/1-2", {}, [5.0, 8.0, 4.0, 7.0], by_hand=[[1]])
-    c.add("tie-of-drops/1-4", {}, [7.0, 8.0, 2.5, 6.5, 6.75, 0.0], by_hand=[[1]])
+    c.add("tie-of-drops/1-2", {"tau": 0}, [5.0, 8.0, 4.0, 7.0], by_hand=[[1]])
+    c.add("tie-of-drops/1-4", {"tau": 0}, [7.0, 8.0, 2.5, 6.5, 6.75, 0.0], by_hand=[[1]])
     # The last one that stays has equals.
     c.add("tie-at-the-cut", {"tau": 9.0}, [7.0, 8.0, 4.0, 7.0, 7.0], by_hand=[[0, 1, 3, 4]])
     c.add("tau/exactly-two", {"tau": 8.0}, [8.0, 5.0, 4.75, 4.0], by_hand=[[0, 1]])
@@ -160,11 +160,13 @@ def min_k(c):
         c.add(f"tau/{tau}", {"tau": tau}, [4.0, 8.0, 0.0, 9.0, 3.0])
     c.add("tau/masked", {"tau": 1000.0}, [-INF, 8.0, 0.0, -INF, 3.0])
     c.add("default", {}, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0, -5.0, -5.5, -6.0, -9.0])
-    c.synthetic("peaked-40", {}, "peaked", 40, 3)
+    # Over 7/16, 3 keeps six; over 2 it keeps one.
+    c.add("default/nearly-flat", {}, [0.4375, 0.0, 0.375, 0.125, 0.3125, 0.25, 0.0625, 0.1875], [2.0, 0.0, 0.75, 0.5, 0.25, 1.5, 1.0, 1.25])
+    c.synthetic("peaked-40", {"tau": 0}, "peaked", 40, 3)
     c.synthetic("peaked-40/tau-90", {"tau": 90.0}, "peaked", 40, 3)
-    c.synthetic("ties-40", {}, "ties", 40, 3)
-    c.synthetic("masked-40", {}, "masked", 40, 3)
-    c.synthetic("uniform-2000", {}, "uniform", 2000)
+    c.synthetic("ties-40", {"tau": 0}, "ties", 40, 3)
+    c.synthetic("masked-40", {"tau": 0}, "masked", 40, 3)
+    c.synthetic("uniform-2000", {"tau": 0}, "uniform", 2000)
     c.synthetic("uniform-2000/tau-5000", {"tau": 5000.5}, "uniform", 2000)
-    c.synthetic("sorted/peaked-40", {}, "peaked", 40, 3, sort_first=True)
-    c.synthetic("sorted/uniform-600", {}, "uniform", 600, sort_first=True)
+    c.synthetic("sorted/peaked-40", {"tau": 0}, "peaked", 40, 3, sort_first=True)
+    c.synthetic("sorted/uniform-600", {"tau": 0}, "uniform", 600, sort_first=True)
