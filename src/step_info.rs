@@ -30,6 +30,8 @@ pub struct StepInfo {
     pub selects: Option<bool>,
     /// What it does, in full.
     pub about: Option<String>,
+    /// Where a step that llama.cpp does not have comes from: the paper or program, and what others mean by its name.
+    pub origin: Option<String>,
     /// Its parameters, in the order of its struct. None where nothing is known of them: the step is not described, takes
     /// unknown ones and writes none.
     pub parameters: Option<Vec<ParameterInfo>>,
@@ -102,6 +104,7 @@ impl StepInfo {
             counterpart: doc.counterpart(),
             selects: blank.as_ref().map(|step| step.selects()),
             about: doc.section("").map(String::from),
+            origin: doc.section("Origin").map(String::from),
             parameters: parameters(schema.as_value(), blank.as_deref()),
             order: doc.section("Order and flags").map(String::from),
             draws: doc.section("Draws").map(String::from),

@@ -70,6 +70,31 @@ m = 100
     }
 }
 
+/// A step that llama.cpp does not have says where it comes from; its own have no such part.
+#[test]
+fn origins_are_told() {
+    let mut n_origins = 0;
+    for step in StepInfo::all() {
+        let (_, printed) = steps(&[&step.name]);
+        let told =
+            printed.split_once("\nOrigin\n").map(|(_, rest)| rest.split("\n\nOrder and flags\n").next().unwrap());
+        // A line may end within a word, at a hyphen.
+        let letters = |text: &str| text.split_whitespace().collect::<String>();
+        assert_eq!(told.map(letters), step.origin.as_deref().map(letters), "{}", step.name);
+        // llama.cpp's own name its function.
+        assert_ne!(step.origin.is_some(), step.counterpart.is_some(), "{}", step.name);
+        n_origins += usize::from(step.origin.is_some());
+    }
+    assert!(n_origins >= 20, "{n_origins}");
+    let (_, printed) = steps(&["top_a"]);
+    assert!(printed.contains("\n\nOrigin\n  Bo Peng's RWKV-LM"), "{printed}");
+    let (_, printed) = steps(&["top_a", "--json"]);
+    let top_a: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert!(top_a["origin"].as_str().unwrap().starts_with("Bo Peng's RWKV-LM"), "{top_a}");
+    let (_, printed) = steps(&["top_k", "--json"]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&printed).unwrap()["origin"], serde_json::Value::Null);
+}
+
 #[test]
 fn json_and_schema_are_the_librarys() {
     let (_, printed) = steps(&["--json"]);

@@ -10,8 +10,8 @@ const WIDTH: usize = 80;
 
 /// List the steps that a chain can have, with their parameters, types and defaults.
 ///
-/// With a name, all that is to be known of one step: what it does, what its parameters mean, what it does to the order of the
-/// candidates, what it draws, and how it stands in a chain file.
+/// With a name, all that is to be known of one step: what it does, what its parameters mean, where it comes from, what it does to
+/// the order of the candidates, what it draws, and how it stands in a chain file.
 ///
 /// `--schema` prints the JSON Schema of chain files, with which editors complete and check them (docs/chain-files.md).
 #[derive(clap::Args)]
@@ -77,7 +77,8 @@ fn print_step(step: &StepInfo, out: &mut impl Write) -> io::Result<()> {
         Some([]) => writeln!(out, "  None.")?,
         Some(parameters) => parameters.iter().try_for_each(|parameter| print_parameter(parameter, out))?,
     }
-    for (heading, text) in [("Order and flags", &step.order), ("Draws", &step.draws)] {
+    let sections = [("Origin", &step.origin), ("Order and flags", &step.order), ("Draws", &step.draws)];
+    for (heading, text) in sections {
         if let Some(text) = text {
             writeln!(out, "\n{heading}")?;
             print_text(text, "  ", "  ", out)?;
