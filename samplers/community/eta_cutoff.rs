@@ -48,9 +48,7 @@ crate::describe_step!(EtaCutoff);
 #[typetag::serde(name = "eta_cutoff")]
 impl SamplerStep for EtaCutoff {
     fn prepare(&mut self, _: &Ctx) -> Result<(), StepError> {
-        let holds = self.epsilon > 0.0 && self.epsilon < 1.0;
-        StepError::refuse_unless(holds, "epsilon", self.epsilon, "above 0, and below 1")?;
-        StepError::refuse_unless(self.min_keep >= 1, "min_keep", self.min_keep, "one candidate stays at least")
+        StepError::refuse_cutoff("epsilon", self.epsilon, self.min_keep)
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, _: &mut Ctx) {

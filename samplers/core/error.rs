@@ -97,6 +97,15 @@ impl StepError {
         }
     }
 
+    /// Refuses a probability as a cut that is not above 0 and below 1, and a cut that may leave nothing.
+    ///
+    /// # Errors
+    /// [`StepError::Value`] of `field`, or of `min_keep`.
+    pub fn refuse_cutoff(field: &'static str, cut: f32, min_keep: u32) -> Result<(), Self> {
+        Self::refuse_unless(cut > 0.0 && cut < 1.0, field, cut, "above 0, and below 1")?;
+        Self::refuse_unless(min_keep >= 1, "min_keep", min_keep, "one candidate stays at least")
+    }
+
     /// Refuses a value that does not hold to `allowed`.
     ///
     /// # Errors
