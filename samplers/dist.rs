@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepState};
 use crate::libstdcxx::Mt19937;
 
 /// Draws the token from the distribution that is left: `llama_sampler_init_dist`.
@@ -33,17 +33,12 @@ impl SamplerStep for Dist {
         }
     }
 
-    fn reset(&mut self, ctx: &Ctx) {
-        self.rng = Mt19937::new(ctx.seed());
+    fn state(&self) -> Option<&dyn StepState> {
+        Some(&self.rng)
     }
 
-    fn save(&self, state: &mut Vec<u64>) {
-        state.push(self.rng.taken());
-    }
-
-    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
-        self.rng = state.generator(ctx.seed())?;
-        Ok(())
+    fn state_mut(&mut self) -> Option<&mut dyn StepState> {
+        Some(&mut self.rng)
     }
 
     fn generator(&mut self) -> Option<&mut Mt19937> {

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, SequenceMatcher, StateReader, StepError};
 
 /// Limits how many tokens a model may spend between a start and an end sequence (`<think>` and `</think>`): when they are
 /// spent it forces a sequence, token by token: `common_reasoning_budget_init`.
@@ -81,8 +81,8 @@ struct Now {
     remaining: i64,
     /// The place of the next token to force.
     forced: usize,
-    /// How many tokens the search for a sequence has seen; a sequence is only found among them.
-    seen: usize,
+    /// The search for a sequence.
+    matcher: SequenceMatcher,
 }
 
 fn budget<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
@@ -126,25 +126,19 @@ impl ReasoningBudget {
     }
 
     fn begin_forcing(&mut self) {
-        self.now = Now { state: BudgetState::Forcing, forced: 0, seen: 0, ..self.now };
+        self.now = Now { state: BudgetState::Forcing, forced: 0, matcher: SequenceMatcher::default(), ..self.now };
     }
 
     fn begin_counting(&mut self) {
-        self.now = Now { state: BudgetState::Counting, remaining: self.limit(), seen: 0, ..self.now };
+        self.now = Now {
+            state: BudgetState::Counting,
+            remaining: self.limit(),
+            matcher: SequenceMatcher::default(),
+            ..self.now
+        };
         if self.now.remaining <= 0 {
             self.begin_forcing();
         }
-    }
-
-    /// Takes note of one more token, and tells whether one of the sequences ends with it. Then the search begins anew.
-    fn finds(seen: &mut usize, sequences: &[Vec<u32>], ctx: &Ctx) -> bool {
-        *seen += 1;
-        let recent = ctx.history().last(*seen);
-        let found = sequences.iter().any(|sequence| !sequence.is_empty() && recent.ends_with(sequence));
-        if found {
-            *seen = 0;
-        }
-        found
     }
 }
 
@@ -199,12 +193,12 @@ impl SamplerStep for ReasoningBudget {
         }
         match self.now.state {
             BudgetState::Idle | BudgetState::Done => {
-                if Self::finds(&mut self.now.seen, &self.start, ctx) {
+                if self.now.matcher.finds(&self.start, ctx) {
                     self.begin_counting();
                 }
             }
             BudgetState::Counting | BudgetState::WaitingUtf8 => {
-                if Self::finds(&mut self.now.seen, &self.end, ctx) {
+                if self.now.matcher.finds(&self.end, ctx) {
                     self.now.state = BudgetState::Done;
                     return;
                 }
@@ -215,7 +209,7 @@ impl SamplerStep for ReasoningBudget {
                     if self.now.remaining > 0 {
                         return;
                     }
-                    self.now = Now { state: BudgetState::WaitingUtf8, seen: 0, ..self.now };
+                    self.now = Now { state: BudgetState::WaitingUtf8, matcher: SequenceMatcher::default(), ..self.now };
                 }
                 if is_whole {
                     self.begin_forcing();
@@ -224,7 +218,7 @@ impl SamplerStep for ReasoningBudget {
             BudgetState::Forcing => {
                 self.now.forced += 1;
                 if self.now.forced >= self.forced.len() {
-                    self.now = Now { state: BudgetState::Done, seen: 0, ..self.now };
+                    self.now = Now { state: BudgetState::Done, matcher: SequenceMatcher::default(), ..self.now };
                 }
             }
         }
@@ -237,8 +231,9 @@ impl SamplerStep for ReasoningBudget {
     }
 
     fn save(&self, state: &mut Vec<u64>) {
-        let Now { state: now, remaining, forced, seen } = &self.now;
-        state.extend([*now as u64, *remaining as u64, *forced as u64, *seen as u64]);
+        let Now { state: now, remaining, forced, matcher } = &self.now;
+        state.extend([*now as u64, *remaining as u64, *forced as u64]);
+        matcher.save(state);
     }
 
     fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
@@ -249,8 +244,8 @@ impl SamplerStep for ReasoningBudget {
             number => Err(StepError::State(format!("{number} is more than {most}"))),
         };
         let remaining = up_to(i32::MAX as usize)? as i64;
-        let (forced, seen) = (up_to(self.forced.len().max(1))?, up_to(ctx.history().len())?);
-        self.now = Now { state: now, remaining, forced, seen };
+        let forced = up_to(self.forced.len().max(1))?;
+        self.now = Now { state: now, remaining, forced, matcher: SequenceMatcher::load(state, ctx)? };
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError, float, is_zero};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, StepState, float, is_zero};
 use crate::libstdcxx::Mt19937;
 
 /// Exclude top choices: with a chance of `probability` it drops every candidate of at least `threshold` but the least likely
@@ -71,17 +71,12 @@ impl SamplerStep for Xtc {
         }
     }
 
-    fn reset(&mut self, ctx: &Ctx) {
-        self.rng = Mt19937::new(ctx.seed());
+    fn state(&self) -> Option<&dyn StepState> {
+        Some(&self.rng)
     }
 
-    fn save(&self, state: &mut Vec<u64>) {
-        state.push(self.rng.taken());
-    }
-
-    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
-        self.rng = state.generator(ctx.seed())?;
-        Ok(())
+    fn state_mut(&mut self) -> Option<&mut dyn StepState> {
+        Some(&mut self.rng)
     }
 
     fn generator(&mut self) -> Option<&mut Mt19937> {

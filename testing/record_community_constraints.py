@@ -14,6 +14,7 @@ From the root of the repository, with a Python that has torch, transformers and 
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import struct
@@ -315,6 +316,14 @@ class Protect(Step):
         return self.chain.is_off()
 
 
+def drawing(chain):
+    for step in chain.each():
+        if isinstance(step, Switch):
+            yield from step.drawing()
+        elif hasattr(step, "generator"):
+            yield [step]
+
+
 class Switch(Step):
     """The first chain until one of `after` has been seen, the second until one of `back` has."""
 
@@ -323,11 +332,18 @@ class Switch(Step):
                        for steps in (first, second)]
         self.ends = [after, back]
         self.sees_prompt, self.running, self.seen = sees_prompt, 0, []
-        if generators == "shared":
-            # One object for the n-th step of each type.
-            drawing = [[step for step in chain.each() if hasattr(step, "generator")] for chain in self.chains]
-            for one, other in zip(*drawing, strict=True):
-                other.generator = one.generator
+        self.is_shared = generators == "shared"
+        for together in self.drawing() if self.is_shared else []:
+            # One object for the n-th step that draws (a dist), in chains inside, too.
+            for step in together:
+                step.generator = together[0].generator
+
+    def drawing(self):
+        """The steps that draw, each with those that share its generator."""
+        first, second = [list(drawing(chain)) for chain in self.chains]
+        if not self.is_shared:
+            return first + second
+        return [one + other for one, other in itertools.zip_longest(first, second, fillvalue=[])]
 
     def apply(self, cands, history):
         self.chains[self.running].apply(cands, history)

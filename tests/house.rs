@@ -1,5 +1,6 @@
 //! The house's own rules: every step has its file, docs, recorded cases and rows in the pages; nobody reaches around.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sampler_chain::{ChainFile, Format, SamplerStep, registered_steps};
@@ -178,7 +179,7 @@ fn nobody_reaches_around() {
         let text = std::fs::read_to_string(&file).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap();
         assert!(!code.contains(" sampler_chain::"), "{relative} knows the crate above it");
-        if relative.ends_with("tests.rs") {
+        if relative.ends_with("tests.rs") || relative.contains("/tests/") {
             continue;
         }
         for step in steps.iter().filter(|step| *step != "chain") {
@@ -200,6 +201,74 @@ fn no_file_is_too_long() {
             assert!(n_lines <= 400, "{}: {n_lines} lines", file.display());
         }
     }
+}
+
+/// How many lines a Rust file has that are neither blank nor a comment nor a test module's.
+fn code_lines(text: &str) -> usize {
+    let (mut n_lines, mut lines) = (0, text.lines());
+    while let Some(line) = lines.next() {
+        if line == "#[cfg(test)]" {
+            // A module in a file of its own is one line, else it ends with its brace.
+            if lines.next().is_some_and(|module| module.ends_with('{')) {
+                lines.by_ref().take_while(|line| *line != "}").count();
+            }
+        } else if !line.trim().is_empty() && !line.trim_start().starts_with("//") {
+            n_lines += 1;
+        }
+    }
+    n_lines
+}
+
+/// The steps with more than 60 lines of code, of files by their names (`switch.rs`) and their rooms (`switch/chains.rs`), tests
+/// left out.
+fn long_steps<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Vec<String> {
+    let mut n_lines = BTreeMap::<&str, usize>::new();
+    for (name, text) in files {
+        let mut parts = name.trim_end_matches(".rs").split('/');
+        let step = parts.next().unwrap();
+        if !parts.any(|part| part == "tests") {
+            *n_lines.entry(step).or_default() += code_lines(text);
+        }
+    }
+    n_lines.into_iter().filter(|(_, n)| *n > 60).map(|(step, n)| format!("{step}: {n} lines")).collect()
+}
+
+/// A step that llama.cpp does not have is short: what is general in it has its place in `core`.
+#[test]
+fn community_steps_are_short() {
+    let (dir, files) = (root().join("samplers/community"), rust_files("samplers/community"));
+    let names: Vec<&str> = files.iter().map(|file| file.strip_prefix(&dir).unwrap().to_str().unwrap()).collect();
+    let texts: Vec<String> = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let long = long_steps(names.iter().copied().zip(texts.iter().map(String::as_str)));
+    assert!(long.is_empty(), "{}", long.join("\n"));
+    for step in registered_steps().iter().filter(|step| is_of_community(step)) {
+        let file = names.iter().position(|name| *name == format!("{step}.rs")).unwrap();
+        assert!(code_lines(&texts[file]) >= 20, "{step} is not counted");
+    }
+}
+
+/// The counting sees a step that is too long, in its file or its rooms, and no docs and tests.
+#[test]
+fn a_long_step_is_seen() {
+    let code = |n: usize| "    let x = 1; // one\n".repeat(n);
+    let rest = "\n/// # Docs\n    // why\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    fn f() {\n    }\n}\n";
+    let named = "#[cfg(test)]\nmod tests;\n";
+    let [short, long] = [60, 61].map(|n| code(n) + rest);
+    // Code behind a test module counts again.
+    let behind = code(30) + rest + &code(31) + named;
+    let (main, room, tests) = ("fn f() {}\n".to_string() + &code(40) + named, code(20), code(500));
+    let files = [
+        ("short.rs", &short),
+        ("long.rs", &long),
+        ("behind.rs", &behind),
+        ("roomy.rs", &main),
+        ("roomy/a/room.rs", &room),
+        ("fits.rs", &main),
+        ("fits/tests.rs", &tests),
+        ("fits/tests/more.rs", &tests),
+    ];
+    let found = long_steps(files.map(|(name, text)| (name, text.as_str())));
+    assert_eq!(found, ["behind: 61 lines", "long: 61 lines", "roomy: 61 lines"]);
 }
 
 /// `unsafe` stands where the memory map is made, and nowhere else.

@@ -144,6 +144,30 @@ fn a_chain_that_selects_beside_one_that_does_not_is_refused_by_name() {
     assert_eq!(error, expected);
 }
 
+/// A switch that keeps generators apart, inside one that shares them, is told with file, line and place.
+#[test]
+fn generators_that_cannot_be_one_are_refused_by_place() {
+    let text = r#"version = 1
+[[steps]]
+type = "switch"
+generators = "shared"
+[[steps.first]]
+type = "switch"
+[[steps.first.first]]
+type = "dist"
+[[steps.first.second]]
+type = "dist"
+[[steps.second]]
+type = "dist"
+"#;
+    let read = |text: &str| ChainFile::parse(text, Format::Toml, Path::new("nested.toml"));
+    let expected = "nested.toml:5:1: step 1 (switch): first: step 1 (switch) keeps the generators of its chains apart, and the \
+                    chains around it share theirs: it must share its own, too";
+    assert_eq!(read(text).unwrap_err().to_string(), expected);
+    let inner = "[[steps.first]]\ntype = \"switch\"\n";
+    read(&text.replace(inner, &format!("{inner}generators = \"shared\"\n"))).unwrap();
+}
+
 #[cfg(feature = "cli")]
 #[test]
 fn check_shows_the_steps_of_both_chains() {

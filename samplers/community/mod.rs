@@ -42,7 +42,7 @@ pub use repetition_penalty_hf::RepetitionPenaltyHf;
 pub use sequence_bias::{BiasedSequence, SequenceBias};
 pub use smoothing::Smoothing;
 pub use suppress_tokens::SuppressTokens;
-pub use switch::{Generators, Switch};
+pub use switch::Switch;
 pub use tfs::{Tfs, TfsVariant};
 pub use top_a::TopA;
 pub use top_h::TopH;

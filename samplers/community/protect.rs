@@ -1,9 +1,7 @@
-mod listed;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{Cand, CandSet, Chain, Ctx, Facts, SamplerStep, StepError, steps};
+use crate::core::{Cand, CandSet, Chain, Ctx, Facts, SamplerStep, StepError, listed_tokens, steps};
 
 /// Runs steps that cannot take the listed tokens away: newline and end tokens under `xtc` is what people ask for.
 ///
@@ -51,18 +49,30 @@ impl Protect {
     pub fn new(tokens: impl Into<Vec<u32>>, steps: Chain) -> Self {
         Self { tokens: tokens.into(), steps, ..Self::default() }
     }
+
+    /// The same with the vocabulary's end tokens.
+    pub fn with_eog(self) -> Self {
+        Self { eog: true, ..self }
+    }
+
+    /// The same with the tokens of these texts.
+    pub fn with_pieces(self, pieces: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { pieces: pieces.into_iter().map(Into::into).collect(), ..self }
+    }
 }
 
 crate::describe_step!(Protect);
 
 #[typetag::serde(name = "protect")]
 impl SamplerStep for Protect {
+    crate::holds_chains!(steps);
+
     fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
         let selecting = self.steps.steps().iter().find(|step| step.selects());
         let name = selecting.map(|step| step.typetag_name()).unwrap_or_default();
         StepError::refuse_unless(selecting.is_none(), "steps", name, "what selects the token stands behind")?;
-        self.steps.prepare(ctx)?;
-        self.listed = listed::listed(&self.tokens, self.eog, &self.pieces, ctx)?;
+        self.prepare_chains(ctx)?;
+        self.listed = listed_tokens(&self.tokens, self.eog, &self.pieces, ctx)?;
         Ok(())
     }
 
@@ -86,14 +96,6 @@ impl SamplerStep for Protect {
         let keeps_order = inner.keeps_order && inner.only_removes;
         let needs_vocab = inner.needs_vocab || self.eog || !self.pieces.is_empty();
         Facts { keeps_argmax, keeps_order, needs_vocab, ..inner }
-    }
-
-    fn chains(&self) -> Vec<(&'static str, &Chain)> {
-        vec![("steps", &self.steps)]
-    }
-
-    fn chains_mut(&mut self) -> Vec<&mut Chain> {
-        vec![&mut self.steps]
     }
 }
 

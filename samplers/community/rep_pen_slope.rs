@@ -97,8 +97,7 @@ impl SamplerStep for RepPenSlope {
     }
 
     fn facts(&self) -> Facts {
-        let on = Facts { needs_history: true, ..Facts::default() };
-        if self.is_off() { Facts::TRUNCATION } else { on }
+        if self.is_off() { Facts::TRUNCATION } else { Facts { needs_history: true, ..Facts::default() } }
     }
 }
 

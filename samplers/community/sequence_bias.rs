@@ -1,9 +1,7 @@
-mod sums;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, Facts, SamplerStep, SequenceBiases, StepError, float};
 
 /// Adds a bias to the last token of each given sequence where the tokens before it have just been accepted; of a sequence of
 /// one token, always.
@@ -36,11 +34,8 @@ pub struct SequenceBias {
     /// Pairs of a sequence of tokens and what is added to the logit of its last one: a finite number, or `"-inf"`, which
     /// forbids it. Default none.
     pub bias: Vec<BiasedSequence>,
-    /// The sequences by their last token, in the order in which biases of one token add up.
     #[serde(skip)]
-    by_last: Vec<BiasedSequence>,
-    #[serde(skip)]
-    now: Vec<(u32, f32)>,
+    biases: SequenceBiases,
 }
 
 /// A sequence of tokens and its bias.
@@ -72,18 +67,18 @@ crate::describe_step!(SequenceBias);
 #[typetag::serde(name = "sequence_bias")]
 impl SamplerStep for SequenceBias {
     fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
-        for BiasedSequence(tokens, bias) in &self.bias {
-            StepError::refuse_unless(!tokens.is_empty(), "bias", "[]", "a sequence has at least one token")?;
+        StepError::refuse_sequences("bias", self.bias.iter().map(|BiasedSequence(tokens, _)| tokens), ctx)?;
+        for BiasedSequence(_, bias) in &self.bias {
             StepError::refuse_unless(*bias < f32::INFINITY, "bias", bias, "a finite number or -inf is wanted")?;
-            StepError::refuse_beyond("bias", tokens, ctx)?;
         }
-        self.by_last = sums::in_order(&self.bias);
+        self.biases =
+            SequenceBiases::new(self.bias.iter().map(|BiasedSequence(tokens, bias)| (tokens.as_slice(), *bias)));
         Ok(())
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
-        sums::of_matching(&self.by_last, ctx.history().tokens(), &mut self.now);
-        cands.update_but_leave_one(&self.now, |logit, &bias| sums::add(logit, bias));
+        let now = self.biases.after(ctx.history().tokens());
+        cands.update_but_leave_one(now, |logit, &bias| SequenceBiases::add(logit, bias));
     }
 
     fn is_off(&self) -> bool {

@@ -1,11 +1,7 @@
-mod chains;
-
-pub use chains::Generators;
-use chains::Now;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Chain, Ctx, Facts, SamplerStep, StateReader, StepError, steps};
+use crate::core::{CandSet, Chain, Ctx, Facts, Generators, SamplerStep, StepError, StepState, Turn, steps};
 
 /// Runs one of two chains: the first, and after a sequence of tokens the second, until another sequence leads back. Thinking and
 /// answering with parameters of their own is what it is for.
@@ -23,8 +19,10 @@ use crate::core::{CandSet, Chain, Ctx, Facts, SamplerStep, StateReader, StepErro
 ///
 /// # Draws
 /// What the steps of the running chain draw. With `separate` generators each step of either chain has its own from the chain's
-/// seed: the answer draws the same numbers however long the thinking was. With `shared` ones the n-th step of a type that draws in
-/// one chain goes on where that of the other stopped: two equal chains draw as one does.
+/// seed: the answer draws the same numbers however long the thinking was. With `shared` ones the n-th step of a type in one chain
+/// and in the other have one, and what is drawn in one goes on in the other: two equal chains draw as one does. Steps inside
+/// other steps count where these stand. A switch inside counts as one chain: it must share, too, and is refused by its place if
+/// it does not, unless no two of its chains draw by steps of one type.
 ///
 /// # Chain file
 /// ```json
@@ -51,15 +49,31 @@ pub struct Switch {
     #[serde(with = "steps")]
     pub second: Chain,
     #[serde(skip)]
-    now: Now,
+    turn: Turn,
+}
+
+impl Switch {
+    /// The step with one sequence after which the second chain runs.
+    pub fn new(after: impl Into<Vec<u32>>, first: Chain, second: Chain) -> Self {
+        Self { after: vec![after.into()], first, second, ..Self::default() }
+    }
+
+    /// Whether the second chain runs.
+    pub fn is_second(&self) -> bool {
+        self.turn.is_second()
+    }
 }
 
 crate::describe_step!(Switch);
 
 #[typetag::serde(name = "switch")]
 impl SamplerStep for Switch {
+    crate::holds_chains!(one of first, second; generators);
+
     fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
-        self.check(ctx)
+        StepError::refuse_sequences("after", &self.after, ctx)?;
+        StepError::refuse_sequences("back", &self.back, ctx)?;
+        self.prepare_chains(ctx)
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
@@ -68,36 +82,25 @@ impl SamplerStep for Switch {
 
     fn accept(&mut self, token: u32, ctx: &Ctx) {
         self.chains_mut().into_iter().for_each(|chain| chain.accept(token, ctx));
-        if self.now.finds([&self.after, &self.back], self.sees_prompt, ctx) {
-            self.switch();
+        if self.turn.changes([&self.after, &self.back], self.sees_prompt, ctx) {
+            self.generators.go_on(self.chains_mut());
         }
     }
 
-    fn reset(&mut self, ctx: &Ctx) {
-        self.now = Now::default();
-        self.chains_mut().into_iter().for_each(|chain| chain.reset(ctx));
+    fn state(&self) -> Option<&dyn StepState> {
+        Some(&self.turn)
     }
 
-    fn save(&self, state: &mut Vec<u64>) {
-        state.push(self.now.number());
-        self.chains().into_iter().for_each(|(_, chain)| chain.save(state));
-    }
-
-    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
-        self.now = Now::load(state, ctx)?;
-        self.chains_mut().into_iter().try_for_each(|chain| chain.load(state, ctx))
+    fn state_mut(&mut self) -> Option<&mut dyn StepState> {
+        Some(&mut self.turn)
     }
 
     fn facts(&self) -> Facts {
-        if self.is_off() { Facts::TRUNCATION } else { self.facts_of_both() }
-    }
-
-    fn chains(&self) -> Vec<(&'static str, &Chain)> {
-        vec![("first", &self.first), ("second", &self.second)]
-    }
-
-    fn chains_mut(&mut self) -> Vec<&mut Chain> {
-        vec![&mut self.first, &mut self.second]
+        if self.is_off() {
+            return Facts::TRUNCATION;
+        }
+        let both = Facts::of_all([self.first.facts(), self.second.facts()]);
+        Facts { needs_history: true, needs_prompt: both.needs_prompt || !self.sees_prompt, ..both }
     }
 }
 

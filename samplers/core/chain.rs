@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CandSet, Ctx, Facts, SamplerStep, StateReader, StepError};
-use crate::libstdcxx::Mt19937;
 
 /// A list of steps, itself a step: `llama_sampler_chain`.
 ///
@@ -100,6 +99,10 @@ impl Chain {
         &self.steps
     }
 
+    pub(super) fn steps_mut(&mut self) -> &mut [Box<dyn SamplerStep>] {
+        &mut self.steps
+    }
+
     /// How many steps there are, those of nested chains not counted.
     pub fn len(&self) -> usize {
         self.steps.len()
@@ -136,20 +139,6 @@ impl Chain {
         }
     }
 
-    /// The generators of its steps, each with the type of its step, those of the chains inside other steps included.
-    pub fn generators(&mut self) -> Vec<(&'static str, &mut Mt19937)> {
-        let mut found = Vec::new();
-        for step in &mut self.steps {
-            if step.chains().is_empty() {
-                let name = step.typetag_name();
-                found.extend(step.generator().map(|generator| (name, generator)));
-            } else {
-                found.extend(step.chains_mut().into_iter().flat_map(Self::generators));
-            }
-        }
-        found
-    }
-
     /// Checks that exactly one step selects the token and that nothing follows it, nested chains included.
     ///
     /// # Errors
@@ -177,6 +166,18 @@ impl Chain {
     /// [`ChainError::Step`] for the first step that refuses.
     pub fn prepare_steps(&mut self, ctx: &Ctx) -> Result<(), ChainError> {
         self.prepare_within("", ctx)
+    }
+
+    /// Checks and prepares it as the chain in a step's field; what is wrong begins with the field.
+    pub(super) fn prepare_in(&mut self, field: &str, ctx: &Ctx) -> Result<(), StepError> {
+        let of_field = |error: &dyn std::fmt::Display| StepError::Other(format!("{field}: {error}"));
+        if self.selects() {
+            self.check_selection().map_err(|error| of_field(&error))?;
+        }
+        self.prepare(ctx).map_err(|error| match error {
+            StepError::NeedsVocab { .. } => error,
+            error => of_field(&error),
+        })
     }
 
     fn prepare_within(&mut self, outer: &str, ctx: &Ctx) -> Result<(), ChainError> {

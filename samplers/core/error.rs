@@ -52,6 +52,19 @@ pub enum StepError {
         /// Why only one can be given.
         why: &'static str,
     },
+    /// A step inside whose chains draw from generators of their own, where the chains around it share theirs.
+    #[error(
+        "{field}: step {index} ({step}) keeps the generators of its chains apart, and the chains around it share theirs: it must \
+         share its own, too"
+    )]
+    KeepsApart {
+        /// The parameter: the chain that the step is in.
+        field: &'static str,
+        /// Where it stands there: 1 is the first; `2.1` is inside the second, `2.first.1` in a chain of its own there.
+        index: String,
+        /// Its type.
+        step: &'static str,
+    },
     /// A saved state that this step did not write.
     #[error("state: {0}")]
     State(String),
@@ -68,7 +81,8 @@ impl StepError {
             | Self::BeyondVocab { field, .. }
             | Self::NeedsVocab { field, .. }
             | Self::Encode { field, .. }
-            | Self::Excludes { field, .. } => Some(field),
+            | Self::Excludes { field, .. }
+            | Self::KeepsApart { field, .. } => Some(field),
             Self::State(_) | Self::Other(_) => None,
         }
     }
@@ -95,6 +109,21 @@ impl StepError {
             Some(&id) => Err(Self::BeyondVocab { field, id, n_vocab }),
             None => Ok(()),
         }
+    }
+
+    /// Refuses token sequences of no token, and tokens that the vocabulary does not have.
+    ///
+    /// # Errors
+    /// [`StepError::Value`] or [`StepError::BeyondVocab`] for the first one.
+    pub fn refuse_sequences<'t>(
+        field: &'static str,
+        sequences: impl IntoIterator<Item = &'t Vec<u32>>,
+        ctx: &Ctx,
+    ) -> Result<(), Self> {
+        sequences.into_iter().try_for_each(|tokens| {
+            Self::refuse_unless(!tokens.is_empty(), field, "[]", "a sequence has at least one token")?;
+            Self::refuse_beyond(field, tokens, ctx)
+        })
     }
 
     /// Refuses a probability as a cut that is not above 0 and below 1, and a cut that may leave nothing.

@@ -1,10 +1,42 @@
-//! What a step's state is written down as: numbers, floats by their bits.
+//! What a step keeps, and what that is written down as: numbers, floats by their bits.
 
-use super::StepError;
+use super::{Ctx, StepError};
 use crate::libstdcxx::Mt19937;
 
 /// A saved generator is so many outputs on at most.
 const MAX_TAKEN: u64 = 1 << 31;
+
+/// What a step keeps from draw to draw or token to token, as far as parameters, seed and history do not tell it
+/// ([`SamplerStep::state`](super::SamplerStep::state)).
+pub trait StepState {
+    /// Begins anew. The history in `ctx` is the one to start from, usually empty.
+    fn reset(&mut self, ctx: &Ctx);
+
+    /// Writes it down: always the same number of values.
+    fn save(&self, state: &mut Vec<u64>);
+
+    /// Reads what [`save`](Self::save) wrote. The history in `ctx` is the one of that moment.
+    ///
+    /// # Errors
+    /// Values that `save` does not write.
+    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError>;
+}
+
+/// A step's generator begins with the chain's seed, and is written down as the number of its outputs.
+impl StepState for Mt19937 {
+    fn reset(&mut self, ctx: &Ctx) {
+        *self = Self::new(ctx.seed());
+    }
+
+    fn save(&self, state: &mut Vec<u64>) {
+        state.push(self.taken());
+    }
+
+    fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
+        *self = state.generator(ctx.seed())?;
+        Ok(())
+    }
+}
 
 /// Reads the numbers that the steps of a chain [saved](super::SamplerStep::save), in their order.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use dyn_clone::DynClone;
 use serde::Deserialize;
 use serde::de::value::MapDeserializer;
 
-use super::{CandSet, Chain, Ctx, Facts, StateReader, StepError};
+use super::{CandSet, Chain, Ctx, Facts, Generators, StateReader, StepError, StepState, alternatives};
 use crate::libstdcxx::Mt19937;
 
 /// One step of a chain: `struct llama_sampler` with its `llama_sampler_i`.
@@ -15,8 +15,8 @@ use crate::libstdcxx::Mt19937;
 /// A step's parameters are its serialised fields and its state is `#[serde(skip)]`. `#[typetag::serde(name = "…")]` on the
 /// `impl` registers it under the `type` that chain files use.
 ///
-/// A step that holds chains shows them ([`chains`](Self::chains)), and what is asked of every step, they answer unless it says
-/// something else itself.
+/// A step that holds chains shows them ([`holds_chains`](crate::holds_chains)), one that keeps something from draw to draw shows
+/// that ([`state`](Self::state)): what is asked of every step, they answer unless it says something else itself.
 #[typetag::serde(tag = "type")]
 pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
     /// Checks the parameters against the context, seeds the generator, builds tables. Called once, before the first draw.
@@ -24,8 +24,20 @@ pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
     /// # Errors
     /// A parameter that cannot work, by name.
     fn prepare(&mut self, ctx: &Ctx) -> Result<(), StepError> {
+        self.prepare_chains(ctx)
+    }
+
+    /// Resets the step and prepares the chains inside it: what [`prepare`](Self::prepare) does, for a step that writes its own.
+    ///
+    /// # Errors
+    /// What is wrong in a chain, with the field that holds it: a step that refuses, or one behind a step that selects. Of
+    /// chains of which one runs ([`alternatives`](Self::alternatives)), one that selects beside one that does not; and where
+    /// they share their generators, a step inside that keeps those of its own chains apart.
+    fn prepare_chains(&mut self, ctx: &Ctx) -> Result<(), StepError> {
         self.reset(ctx);
-        Ok(())
+        alternatives::check(self)?;
+        let fields: Vec<&'static str> = self.chains().into_iter().map(|(field, _)| field).collect();
+        fields.into_iter().zip(self.chains_mut()).try_for_each(|(field, chain)| chain.prepare_in(field, ctx))
     }
 
     /// Filters, changes, sorts or selects the candidates: `llama_sampler_apply`.
@@ -40,12 +52,14 @@ pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
     /// Brings back the state after [`prepare`](Self::prepare): `llama_sampler_reset`. The history in `ctx` is the one to
     /// start from, usually empty.
     fn reset(&mut self, ctx: &Ctx) {
+        self.state_mut().into_iter().for_each(|state| state.reset(ctx));
         self.chains_mut().into_iter().for_each(|chain| chain.reset(ctx));
     }
 
     /// Writes down the part of the state that parameters, seed and history do not tell: how far a generator is, an average.
     /// Always the same number of values. A step whose state comes from the history alone, or that has none, leaves this out.
     fn save(&self, state: &mut Vec<u64>) {
+        self.state().into_iter().for_each(|own| own.save(state));
         self.chains().into_iter().for_each(|(_, chain)| chain.save(state));
     }
 
@@ -55,7 +69,19 @@ pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
     /// Values that `save` does not write.
     fn load(&mut self, state: &mut StateReader<'_>, ctx: &Ctx) -> Result<(), StepError> {
         self.reset(ctx);
+        self.state_mut().into_iter().try_for_each(|own| own.load(state, ctx))?;
         self.chains_mut().into_iter().try_for_each(|chain| chain.load(state, ctx))
+    }
+
+    /// What it keeps from draw to draw or token to token: [`reset`](Self::reset), [`save`](Self::save) and [`load`](Self::load) see
+    /// to it then, before the chains inside. A generator is such a state.
+    fn state(&self) -> Option<&dyn StepState> {
+        None
+    }
+
+    /// The same, to change it.
+    fn state_mut(&mut self) -> Option<&mut dyn StepState> {
+        None
     }
 
     /// Whether this step picks the token. A chain has exactly one that does, and it is the last.
@@ -97,6 +123,12 @@ pub trait SamplerStep: Any + DynClone + Debug + Send + Sync {
     /// The same without names, to change their steps.
     fn chains_mut(&mut self) -> Vec<&mut Chain> {
         Vec::new()
+    }
+
+    /// Whether the chains inside this one are alternatives, of which one runs at a time, and then whether they share their
+    /// generators. None where all run.
+    fn alternatives(&self) -> Option<Generators> {
+        None
     }
 }
 

@@ -133,7 +133,7 @@ fn a_saved_state_goes_on() {
     for (state, expected) in [
         ([1, u64::MAX, 0, 0], "state: 18446744073709551615 is more than 2147483647"),
         ([1, 5, 9, 0], "state: 9 is more than 2"),
-        ([1, 5, 0, 4], "state: 4 is more than 3"),
+        ([1, 5, 0, 4], "state: a search among 4 tokens is of more than the 3 there are"),
     ] {
         let error = other.load(&mut StateReader::new(&state), &ctx).unwrap_err().to_string();
         assert_eq!(error, expected);

@@ -194,5 +194,15 @@ def switch(c):
         add(f"dist/{generators}/equal-chains", rows(*[even, half] * 2), {"after": [[0], [1], [2]], **kind}, [DIST], [DIST],
             seed=11192)
 
+    # Three chains and one generator, whichever of them runs where the outer one switches.
+    def shared(after, back, first, second):
+        ends = {"after": [[i] for i in after], "back": [[i] for i in back]}
+        return {**ends, "generators": "shared", "first": first, "second": second}
+
+    inside = step("switch", **shared([0, 2, 4, 6], [1, 3, 5, 7], [DIST], [DIST]))
+    for name, chains in (("inside-first", ([inside], [DIST])), ("inside-second", ([DIST], [inside]))):
+        outer = step("switch", **shared([0, 1, 2, 3], [4, 5, 6, 7], *chains))
+        c.add(f"switch/dist/shared/{name}", rows(*[even] * 12), outer, seed=11192)
+
 
 ALL_STEPS = (suppress_tokens, min_new_tokens, sequence_bias, protect, switch)

@@ -103,7 +103,7 @@ fn file() {
         assert!(error.ends_with("is refused: what selects the token stands behind"), "{error}");
     }
     let error = refusal(Protect::new([], chain(TopP { p: f32::NAN, min_keep: 0 })));
-    assert_eq!(error, "step 1 (top_p): p: NaN is refused: a number is wanted");
+    assert_eq!(error, "steps: step 1 (top_p): p: NaN is refused: a number is wanted");
     let needs = refusal(Protect::new([], chain(Dry::new(0.8, 1.75, 2, 64).with_breakers(["x"]))));
     assert_eq!(needs, "breakers: needs a vocabulary, and there is none: breaker_tokens takes them as tokens");
 }

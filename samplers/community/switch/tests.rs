@@ -1,4 +1,5 @@
 use super::*;
+use crate::core::StateReader;
 use crate::testing::{apply, refusal, round_trip};
 use crate::{Dist, Dry, Greedy, LogitBias, Penalties, Temperature, TopK, TopP, Xtc};
 
@@ -6,6 +7,14 @@ use crate::{Dist, Dry, Greedy, LogitBias, Penalties, Temperature, TopK, TopP, Xt
 fn zeros_and_ones(after: &[u32]) -> Switch {
     let ones = Chain::new().with(LogitBias::new([(1, 9.0)])).with(Greedy {});
     Switch::new(after, Chain::new().with(Greedy {}), ones)
+}
+
+fn with_back(step: Switch, back: &[u32]) -> Switch {
+    Switch { back: vec![back.to_vec()], ..step }
+}
+
+fn shared(step: Switch) -> Switch {
+    Switch { generators: Generators::Shared, ..step }
 }
 
 fn push(step: &mut dyn SamplerStep, ctx: &mut Ctx, token: u32, is_prompt: bool) {
@@ -38,7 +47,7 @@ const ROW: [f32; 4] = [2.0, 1.0, 0.5, 0.0];
 
 #[test]
 fn there_and_back_and_there_again() {
-    let (mut step, mut ctx) = prepared(zeros_and_ones(&[0, 0]).with_back([1, 1, 1]));
+    let (mut step, mut ctx) = prepared(with_back(zeros_and_ones(&[0, 0]), &[1, 1, 1]));
     assert_eq!(draws(&mut step, &mut ctx, &ROW, 12), [0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0]);
     step.reset(&Ctx::new(42));
     assert!(!step.is_second());
@@ -47,7 +56,7 @@ fn there_and_back_and_there_again() {
 /// A sequence begins behind the last switch: what led there does not lead back at once.
 #[test]
 fn sequences_do_not_overlap() {
-    let (mut step, mut ctx) = prepared(zeros_and_ones(&[0, 0]).with_back([0, 0]));
+    let (mut step, mut ctx) = prepared(with_back(zeros_and_ones(&[0, 0]), &[0, 0]));
     let mut runs = |token| {
         push(&mut step, &mut ctx, token, false);
         step.is_second()
@@ -58,7 +67,7 @@ fn sequences_do_not_overlap() {
 #[test]
 fn the_prompt_switches_where_it_is_to() {
     for (sees_prompt, expected) in [(false, [false; 4]), (true, [false, true, true, false])] {
-        let step = Switch { sees_prompt, ..zeros_and_ones(&[7, 8]).with_back([9]) };
+        let step = Switch { sees_prompt, ..with_back(zeros_and_ones(&[7, 8]), &[9]) };
         let (mut step, mut ctx) = prepared(step);
         let runs = [7, 8, 3, 9].map(|token| {
             push(&mut step, &mut ctx, token, true);
@@ -79,7 +88,7 @@ fn the_prompt_switches_where_it_is_to() {
 #[test]
 fn both_chains_are_told_every_token() {
     let penalised = || Chain::new().with(Penalties::new(64, 1.0, 2.0, 0.0)).with(Greedy {});
-    let (mut step, mut ctx) = prepared(Switch::new([1], penalised(), penalised()).with_back([2]));
+    let (mut step, mut ctx) = prepared(with_back(Switch::new([1], penalised(), penalised()), &[2]));
     let (mut plain, mut plain_ctx) = (penalised(), Ctx::new(42));
     plain.prepare(&plain_ctx).unwrap();
     assert_eq!(draws(&mut step, &mut ctx, &ROW, 20), draws(&mut plain, &mut plain_ctx, &ROW, 20));
@@ -92,26 +101,12 @@ fn drawing() -> Chain {
 /// Two equal chains that share their generators are one chain.
 #[test]
 fn equal_chains_with_shared_generators_draw_as_one() {
-    let (mut step, mut ctx) = prepared(Switch::new([1], drawing(), drawing()).with_back([0]).with_shared_generators());
+    let (mut step, mut ctx) = prepared(shared(with_back(Switch::new([1], drawing(), drawing()), &[0])));
     let (mut plain, mut plain_ctx) = (drawing(), Ctx::new(42));
     plain.prepare(&plain_ctx).unwrap();
     let drawn = draws(&mut step, &mut ctx, &ROW, 200);
     assert_eq!(drawn, draws(&mut plain, &mut plain_ctx, &ROW, 200));
     assert!(drawn.contains(&0) && drawn.contains(&1));
-}
-
-/// A generator that only one chain has goes on where it was.
-#[test]
-fn what_has_no_counterpart_keeps_its_generator() {
-    let one = Chain::new().with(Xtc::new(0.5, 0.2, 0)).with(Dist::default());
-    let (mut step, mut ctx) = prepared(
-        Switch::new([1], one.clone(), Chain::new().with(Dist::default())).with_back([0]).with_shared_generators(),
-    );
-    draws(&mut step, &mut ctx, &ROW, 40);
-    let n_first = step.first.generators()[0].1.taken();
-    let taken = |chain: &mut Chain| chain.generators().iter().map(|(_, generator)| generator.taken()).max().unwrap();
-    assert_eq!(taken(&mut step.first).max(taken(&mut step.second)), 80);
-    assert!(n_first > 0 && n_first < 40, "{n_first}");
 }
 
 /// What the answer draws does not depend on how long the thinking was.
@@ -133,7 +128,7 @@ fn separate_generators_begin_with_the_seed() {
 #[test]
 fn a_saved_state_goes_on() {
     for generators in [Generators::Separate, Generators::Shared] {
-        let step = Switch { generators, ..Switch::new([1], drawing(), drawing()).with_back([0]) };
+        let step = Switch { generators, ..with_back(Switch::new([1], drawing(), drawing()), &[0]) };
         let (mut step, mut ctx) = prepared(step);
         for _ in 0..12 {
             draws(&mut step, &mut ctx, &ROW, 1);
@@ -148,8 +143,8 @@ fn a_saved_state_goes_on() {
         }
     }
     let (mut step, ctx) = prepared(zeros_and_ones(&[1]));
-    let error = step.load(&mut StateReader::new(&[4]), &ctx).unwrap_err().to_string();
-    assert_eq!(error, "state: 2 tokens since a switch are more than 0");
+    let error = step.load(&mut StateReader::new(&[1, 2]), &ctx).unwrap_err().to_string();
+    assert_eq!(error, "state: a search among 2 tokens is of more than the 0 there are");
 }
 
 #[test]
@@ -181,14 +176,17 @@ fn file_and_refusals() {
         Box::new(Switch::new([10, 11], greedy(), greedy())),
         r#"{"type":"switch","after":[[10,11]],"back":[],"generators":"separate","sees_prompt":false,"first":[{"type":"greedy"}],"second":[{"type":"greedy"}]}"#,
     );
-    let step = Switch::new([1], greedy(), greedy()).with_back([2]).with_shared_generators();
+    let step = shared(with_back(Switch::new([1], greedy(), greedy()), &[2]));
     round_trip(
         Box::new(Switch { sees_prompt: true, ..step }),
         r#"{"type":"switch","after":[[1]],"back":[[2]],"generators":"shared","sees_prompt":true,"first":[{"type":"greedy"}],"second":[{"type":"greedy"}]}"#,
     );
     for (step, expected) in [
         (Switch::new([100], greedy(), greedy()), "after: token 100 is beyond the vocabulary of 100 tokens"),
-        (Switch::new([1], greedy(), greedy()).with_back([]), "back: [] is refused: a sequence has at least one token"),
+        (
+            with_back(Switch::new([1], greedy(), greedy()), &[]),
+            "back: [] is refused: a sequence has at least one token",
+        ),
         (
             Switch::new([1], greedy(), top_k()),
             "second: is refused beside first: one of them selects the token, and the other does not",
@@ -209,3 +207,5 @@ fn file_and_refusals() {
         assert_eq!(refusal(step), expected);
     }
 }
+
+mod nested;

@@ -1,7 +1,7 @@
 use sampler_steps::community::{Protect, Switch};
 use sampler_steps::{
-    AdaptiveP, Chain, Ctx, Dist, Dry, Greedy, Mirostat, MirostatV2, Penalties, ReasoningBudget, SamplerStep,
-    Temperature, Xtc,
+    AdaptiveP, Chain, Ctx, Dist, Dry, Generators, Greedy, Mirostat, MirostatV2, Penalties, ReasoningBudget,
+    SamplerStep, Temperature, Xtc,
 };
 
 use super::*;
@@ -26,9 +26,11 @@ fn chains() -> Vec<Chain> {
     let protect = Protect::new([3, 4], Chain::new().with(Xtc::new(0.5, 0.03, 0)));
     let mut switch = Switch::new([3], Chain::new().with(protect).with(Dist::default()), start().with(Dist::default()));
     switch.back = vec![vec![5], vec![11], vec![7, 4]];
+    let mut shared = switch.clone();
+    shared.generators = Generators::Shared;
     vec![
-        Chain::new().with(switch.clone()),
-        Chain::new().with(start()).with(switch.with_shared_generators()),
+        Chain::new().with(switch),
+        Chain::new().with(start()).with(shared),
         start().with(Dist::default()),
         start().with(Mirostat::new(3.0, 0.3, 100)),
         start().with(MirostatV2::new(3.0, 0.3)),
