@@ -86,7 +86,7 @@ impl SamplerStep for ExponentialDecayLength {
     }
 
     fn is_off(&self) -> bool {
-        self.factor == 1.0
+        self.factor == 1.0 || self.tokens.as_ref().is_some_and(Vec::is_empty)
     }
 
     fn facts(&self) -> Facts {

@@ -90,11 +90,11 @@ impl SamplerStep for Protect {
     }
 
     fn facts(&self) -> Facts {
-        let inner = self.steps.facts();
+        let (inner, asks_vocab) = (self.steps.facts(), self.eog || !self.pieces.is_empty());
         // What comes back has the logit of before: beside changed ones that says nothing of the order.
-        let keeps_argmax = inner.keeps_argmax && inner.only_removes;
-        let keeps_order = inner.keeps_order && inner.only_removes;
-        let needs_vocab = inner.needs_vocab || self.eog || !self.pieces.is_empty();
+        let is_told = inner.only_removes || (self.tokens.is_empty() && !asks_vocab);
+        let (keeps_argmax, keeps_order) = (inner.keeps_argmax && is_told, inner.keeps_order && is_told);
+        let needs_vocab = inner.needs_vocab || asks_vocab;
         Facts { keeps_argmax, keeps_order, needs_vocab, ..inner }
     }
 }

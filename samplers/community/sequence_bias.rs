@@ -86,7 +86,8 @@ impl SamplerStep for SequenceBias {
     }
 
     fn facts(&self) -> Facts {
-        if self.is_off() { Facts::TRUNCATION } else { Facts { needs_history: true, ..Facts::default() } }
+        let needs_history = self.bias.iter().any(|BiasedSequence(tokens, _)| tokens.len() > 1);
+        if self.is_off() { Facts::TRUNCATION } else { Facts { needs_history, ..Facts::default() } }
     }
 }
 

@@ -96,10 +96,10 @@ impl SamplerStep for Switch {
     }
 
     fn facts(&self) -> Facts {
-        if self.is_off() {
-            return Facts::TRUNCATION;
-        }
         let both = Facts::of_all([self.first.facts(), self.second.facts()]);
+        if self.after.is_empty() || self.is_off() {
+            return Facts { needs_vocab: both.needs_vocab, ..self.first.facts() };
+        }
         Facts { needs_history: true, needs_prompt: both.needs_prompt || !self.sees_prompt, ..both }
     }
 }

@@ -1,15 +1,15 @@
-//! What the stock steps promise, so that no promise is lost, and none is withheld that holds.
+//! What the steps promise, so that no promise is lost, and none is withheld that holds.
 
-use sampler_chain::{Facts, SamplerStep, StepInfo, registered_steps};
+use sampler_chain::{Facts, SamplerStep, registered_steps};
 
 use super::cases_for;
 use super::hold::broken;
 
 const ALL: &str = "argmax order removes";
 
-/// Each stock step with parameters, and its facts: what it keeps, and what it needs.
+/// Each step with parameters, and its facts: what it keeps, and what it needs.
 #[rustfmt::skip]
-const EXPECTED: [(&str, &str); 46] = [
+const EXPECTED: &[(&str, &str)] = &[
     (r#"{"type":"adaptive_p"}"#, ALL),
     (r#"{"type":"adaptive_p","target":0.3}"#, "history"),
     (r#"{"type":"chain","steps":[]}"#, ALL),
@@ -56,6 +56,57 @@ const EXPECTED: [(&str, &str); 46] = [
     (r#"{"type":"typ_p","p":0.5}"#, "order removes"),
     (r#"{"type":"xtc"}"#, ALL),
     (r#"{"type":"xtc","probability":0.5}"#, "order removes"),
+    // Those that llama.cpp does not have.
+    (r#"{"type":"encoder_repetition_penalty"}"#, ALL),
+    (r#"{"type":"encoder_repetition_penalty","penalty":1.5}"#, "history prompt"),
+    (r#"{"type":"epsilon_cutoff","epsilon":0.1}"#, ALL),
+    (r#"{"type":"eta_cutoff","epsilon":0.1}"#, ALL),
+    (r#"{"type":"exponential_decay_length"}"#, ALL),
+    (r#"{"type":"exponential_decay_length","factor":1.5}"#, "history vocab prompt"),
+    (r#"{"type":"exponential_decay_length","factor":1.5,"tokens":[]}"#, ALL),
+    (r#"{"type":"exponential_decay_length","factor":1.5,"tokens":[1]}"#, "history prompt"),
+    (r#"{"type":"gumbel"}"#, "argmax order removes history"),
+    (r#"{"type":"min_k","tau":0.5}"#, ALL),
+    (r#"{"type":"min_new_tokens"}"#, ALL),
+    (r#"{"type":"min_new_tokens","n":5}"#, "history vocab prompt"),
+    (r#"{"type":"min_new_tokens","n":5,"tokens":[0]}"#, "history prompt"),
+    (r#"{"type":"no_repeat_ngram","n":1}"#, "history"),
+    (r#"{"type":"no_repeat_ngram","n":2,"window":9,"whitelist":[0]}"#, "history"),
+    (r#"{"type":"p_less"}"#, ALL),
+    (r#"{"type":"p_less","normalised":true}"#, ALL),
+    (r#"{"type":"protect","steps":[]}"#, ALL),
+    (r#"{"type":"protect","steps":[{"type":"temperature"}]}"#, "argmax order"),
+    (r#"{"type":"protect","tokens":[0,1],"steps":[{"type":"top_k","k":1}]}"#, ALL),
+    (r#"{"type":"protect","tokens":[0],"steps":[{"type":"xtc","probability":0.5}]}"#, "order removes"),
+    (r#"{"type":"protect","eog":true,"steps":[{"type":"xtc","probability":0.5}]}"#, "order removes vocab"),
+    (r#"{"type":"protect","pieces":["a"],"steps":[{"type":"top_k","k":1}]}"#, "argmax order removes vocab"),
+    (r#"{"type":"protect","tokens":[0],"steps":[{"type":"temperature"}]}"#, ""),
+    (r#"{"type":"protect","tokens":[0,1],"steps":[{"type":"switch","first":[{"type":"temperature","temp":4},{"type":"top_k","k":2}]}]}"#, ""),
+    (r#"{"type":"protect","tokens":[0],"steps":[{"type":"penalties","repeat":2,"window":"generated"}]}"#, "history prompt"),
+    (r#"{"type":"rep_pen_slope"}"#, ALL),
+    (r#"{"type":"rep_pen_slope","range":0,"penalty":2}"#, ALL),
+    (r#"{"type":"rep_pen_slope","range":9,"penalty":2,"slope":0.5}"#, "history"),
+    (r#"{"type":"repetition_penalty_hf"}"#, ALL),
+    (r#"{"type":"repetition_penalty_hf","penalty":2,"prompt_ignore_length":2}"#, "history"),
+    (r#"{"type":"repetition_penalty_hf","penalty":2,"sees_prompt":false}"#, "history prompt"),
+    (r#"{"type":"sequence_bias"}"#, ALL),
+    (r#"{"type":"sequence_bias","bias":[[[0],1.5],[[2],"-inf"]]}"#, ""),
+    (r#"{"type":"sequence_bias","bias":[[[0],1.5],[[1,0],"-inf"]]}"#, "history"),
+    (r#"{"type":"smoothing"}"#, "argmax order"),
+    (r#"{"type":"suppress_tokens"}"#, ALL),
+    (r#"{"type":"suppress_tokens","tokens":[0]}"#, ""),
+    (r#"{"type":"switch"}"#, ALL),
+    (r#"{"type":"switch","after":[[0]],"first":[{"type":"top_k","k":0}],"second":[{"type":"dry"}]}"#, ALL),
+    (r#"{"type":"switch","back":[[0]],"first":[{"type":"temperature"}],"second":[{"type":"penalties","repeat":2}]}"#, "argmax order"),
+    (r#"{"type":"switch","first":[{"type":"xtc","probability":0.5}],"second":[{"type":"infill"}]}"#, "order removes vocab"),
+    (r#"{"type":"switch","after":[[0]],"first":[{"type":"temperature"}],"second":[{"type":"top_k","k":2}]}"#, "argmax order history prompt"),
+    (r#"{"type":"switch","after":[[0],[1]],"sees_prompt":true,"first":[{"type":"top_k","k":1}],"second":[{"type":"typ_p","p":0.3}]}"#, "order removes history"),
+    (r#"{"type":"switch","after":[[0]],"sees_prompt":true,"first":[{"type":"penalties","repeat":2,"window":"generated"}]}"#, "history prompt"),
+    (r#"{"type":"tfs"}"#, ALL),
+    (r#"{"type":"tfs","variant":"kobold","z":0.5}"#, ALL),
+    (r#"{"type":"top_a"}"#, ALL),
+    (r#"{"type":"top_h"}"#, ALL),
+    (r#"{"type":"top_p_decay","p":0.9,"decay":0.5,"min":0.1}"#, "argmax order removes history prompt"),
 ];
 
 /// Each fact by its word, and the facts with it turned round.
@@ -80,22 +131,27 @@ fn read(text: &str) -> Box<dyn SamplerStep> {
 }
 
 #[test]
-fn the_stock_steps_promise_what_they_can() {
+fn the_steps_promise_what_they_can() {
     for (text, expected) in EXPECTED {
-        assert_eq!(in_words(read(text).facts()), expected, "{text}");
+        assert_eq!(in_words(read(text).facts()), *expected, "{text}");
     }
-    // Those that answer to a function of llama.cpp.
-    for step in registered_steps() {
-        let is_stock = StepInfo::of(&step).unwrap().counterpart.is_some();
+    // The example's is another crate's.
+    for step in registered_steps().iter().filter(|step| *step != "biggest_gap") {
         let is_there = EXPECTED.iter().any(|(text, _)| text.starts_with(&format!("{{\"type\":\"{step}\"")));
-        assert!(is_there || !is_stock, "{step} has no line");
+        assert!(is_there, "{step} has no line");
     }
 }
 
-/// What takes an end token that is merged with many others, and less likely than they are together, which no case has.
-const RARE: [(&str, &str); 1] = [(r#"{"type":"infill"}"#, "order")];
+/// Promises that are not made and cannot be seen to break: `infill` takes an end token that is merged with many others, and less
+/// likely than they are together, which no case has; `protect` does not know of the steps inside whether one changes and removes
+/// at once, and then promises less than holds.
+const UNSEEN: [(&str, &str); 3] = [
+    (r#"{"type":"infill"}"#, "order"),
+    (r#"{"type":"protect","tokens":[0],"steps":[{"type":"temperature"}]}"#, "argmax"),
+    (r#"{"type":"protect","tokens":[0],"steps":[{"type":"temperature"}]}"#, "order"),
+];
 
-/// A promise that a stock step does not make is one that it would break, and what it needs changes something. So the cases
+/// A promise that a step does not make is one that it would break, and what it needs changes something. So the cases
 /// of the property test are such that a lie comes out.
 #[test]
 fn what_is_not_promised_does_not_hold() {
@@ -104,7 +160,7 @@ fn what_is_not_promised_does_not_hold() {
         for (word, fact) in FACTS {
             let mut claimed = step.facts();
             let is_need = ["history", "vocab", "prompt"].contains(&word);
-            if *fact(&mut claimed) != is_need || RARE.contains(&(text, word)) {
+            if *fact(&mut claimed) != is_need || UNSEEN.contains(&(*text, word)) {
                 continue;
             }
             *fact(&mut claimed) = !is_need;
