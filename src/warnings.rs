@@ -1,9 +1,12 @@
 //! Chains that run, and in which a step is meaningless where it stands.
 
+mod known;
+mod steps;
 mod walk;
 
 use std::fmt;
 
+use sampler_steps::community::Protect;
 use sampler_steps::{Chain, SamplerStep};
 
 use walk::Walk;
@@ -12,10 +15,19 @@ use walk::Walk;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepPlace {
-    /// Where it stands: 1 is the first; `2.1` is the first step of the chain that is the second.
+    /// Where it stands: 1 is the first; `2.1` is the first step of the chain that is the second, and `2.second.1` that of the
+    /// second chain of a `switch`.
     pub index: String,
     /// Its type.
     pub step: &'static str,
+}
+
+impl StepPlace {
+    /// What the places of the steps begin with that stand in a chain inside this step, by the field that holds the chain.
+    pub(crate) fn within(&self, field: &str) -> String {
+        let index = &self.index;
+        if field == "steps" { format!("{index}.") } else { format!("{index}.{field}.") }
+    }
 }
 
 impl fmt::Display for StepPlace {
@@ -58,25 +70,47 @@ pub enum Meaningless {
         /// The first step that removes.
         by: StepPlace,
     },
+    /// It bans tokens, but for the best where it finds no others, and an earlier step may leave no others.
+    BanMayFail {
+        /// The step that may leave as few as it bans.
+        by: StepPlace,
+    },
+    /// It bans tokens, all that it finds: a `logit_bias` of -infinity. An earlier step may leave no others.
+    BansAll {
+        /// The step that may leave as few as it bans.
+        by: StepPlace,
+    },
     /// It forces a token, which an earlier step may have removed: then nothing is left that can be drawn.
     ForcedIsGone {
         /// The first step that removes.
         by: StepPlace,
     },
-    /// It changes logits and leaves the set marked as sorted, as llama.cpp does, and a later step goes by that.
+    /// It changes logits and leaves the set marked as sorted, as llama.cpp does, and a later step goes by that. Where it masks
+    /// the first, every probability becomes NaN.
     BreaksOrder {
         /// The step that sorted.
         sorted_by: StepPlace,
         /// The later step that takes the first candidate for the best.
         used_by: StepPlace,
     },
-    /// It goes by an entropy, which is NaN where a candidate has a probability of 0; then it cuts by the sorted order.
+    /// It goes by an entropy, which is NaN where a candidate has a probability of 0. Then it keeps the first whose
+    /// probabilities add up: of up to 16 candidates the most likely, of more in whatever order a sort of equals leaves.
     NoEntropy {
+        /// The step that masks candidates.
+        by: StepPlace,
+    },
+    /// It estimates how fast the probabilities fall (`mirostat`), which is NaN where one of the first is 0. Then it keeps one
+    /// candidate.
+    NoEstimate {
         /// The step that masks candidates.
         by: StepPlace,
     },
     /// It forces nothing: it has no tokens to force, or no start to wait for.
     NothingToForce,
+    /// It protects no token: it lists none.
+    NothingToProtect,
+    /// It has no sequence after which the second chain would run.
+    NeverSwitches,
     /// It wants a vocabulary, and there is none.
     NoVocab,
 }
@@ -93,6 +127,12 @@ impl fmt::Display for Warning {
             }
             Meaningless::NothingToRemove { by } => write!(f, "{at} removes nothing: {by} has removed as much"),
             Meaningless::TooLate { by } => write!(f, "{at} comes too late for the candidates that {by} removes"),
+            Meaningless::BanMayFail { by } => {
+                write!(f, "{at} lets a token through that it bans, where {by} leaves no other")
+            }
+            Meaningless::BansAll { by } => {
+                write!(f, "{at} leaves nothing to draw, where {by} leaves only what it bans")
+            }
             Meaningless::ForcedIsGone { by } => write!(f, "{at} may force a token that {by} has removed"),
             Meaningless::BreaksOrder { sorted_by, used_by } => {
                 write!(f, "{at} changes the order that {sorted_by} sorted, and {used_by} takes it for sorted")
@@ -100,7 +140,14 @@ impl fmt::Display for Warning {
             Meaningless::NoEntropy { by } => {
                 write!(f, "{at} cannot tell what is typical: a candidate that {by} masks makes the entropy NaN")
             }
+            Meaningless::NoEstimate { by } => {
+                write!(f, "{at} keeps one candidate: another one that {by} masks makes its estimate NaN")
+            }
             Meaningless::NothingToForce => write!(f, "{at} does nothing: it has no start, or nothing to force"),
+            Meaningless::NothingToProtect => write!(f, "{at} protects nothing: it lists no token"),
+            Meaningless::NeverSwitches => {
+                write!(f, "{at} never runs its second chain: it has no sequence to switch after")
+            }
             Meaningless::NoVocab => write!(f, "{at} wants a vocabulary, and there is none"),
         }
     }
@@ -133,14 +180,23 @@ pub fn vocab_warnings(chain: &Chain) -> Vec<Warning> {
     found
 }
 
-fn wanting_vocab(steps: &[Box<dyn SamplerStep>], outer: &str, found: &mut Vec<Warning>) {
-    for (i, step) in steps.iter().enumerate() {
-        let index = format!("{outer}{}", i + 1);
-        let before = found.len();
-        wanting_vocab(step.inner(), &format!("{index}."), found);
-        if found.len() == before && step.facts().needs_vocab && !step.is_off() {
-            let at = StepPlace { index, step: step.typetag_name() };
-            found.push(Warning { at, why: Meaningless::NoVocab });
+fn wanting_vocab(chain: &[Box<dyn SamplerStep>], outer: &str, found: &mut Vec<Warning>) {
+    for (i, step) in chain.iter().enumerate().filter(|(_, step)| !step.is_off()) {
+        let at = StepPlace { index: format!("{outer}{}", i + 1), step: step.typetag_name() };
+        let lists_by_vocab =
+            steps::known::<Protect>(step.as_ref()).is_some_and(|step| step.eog || !step.pieces.is_empty());
+        let inner: Vec<_> = step.chains().into_iter().filter(|(_, chain)| chain.facts().needs_vocab).collect();
+        if step.facts().needs_vocab && (inner.is_empty() || lists_by_vocab) {
+            found.push(Warning { at: at.clone(), why: Meaningless::NoVocab });
+        }
+        for (field, chain) in inner {
+            wanting_vocab(chain.steps(), &at.within(field), found);
         }
     }
+}
+
+/// Whether a step changes nothing with its values, off or not.
+#[cfg(feature = "cli")]
+pub(crate) fn is_idle(step: &dyn SamplerStep) -> bool {
+    steps::is_idle(step)
 }

@@ -3,11 +3,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::{
-    Chain, ChainFile, DEFAULT_SEED, FileError, Params, SamplerStep, chain_warnings, llama_server_chain, vocab_warnings,
-};
-
 use crate::program::request;
+use crate::warnings::is_idle;
+use crate::{
+    Chain, ChainFile, DEFAULT_SEED, FileError, Params, SamplerStep, StepPlace, chain_warnings, llama_server_chain,
+    vocab_warnings,
+};
 
 /// Read a chain file or a request, and print the chain as it will run, or everything that is wrong with it.
 ///
@@ -102,18 +103,17 @@ fn print_seed(seed: u32, out: &mut impl Write) -> io::Result<()> {
 
 fn print_steps(steps: &[Box<dyn SamplerStep>], outer: &str, out: &mut impl Write) -> io::Result<()> {
     for (i, step) in steps.iter().enumerate() {
-        let index = format!("{outer}{}", i + 1);
-        let name = step.typetag_name();
+        let place = StepPlace { index: format!("{outer}{}", i + 1), step: step.typetag_name() };
+        let StepPlace { index, step: name } = &place;
         let chains = step.chains();
-        let note = match (step.is_off(), step.selects() && chains.is_empty()) {
+        let note = match (is_idle(step.as_ref()), step.selects() && chains.is_empty()) {
             (true, _) => "   (off: its parameters change nothing)",
             (false, true) => "   (selects the token)",
             (false, false) => "",
         };
         writeln!(out, "{index:>4}  {name}{}{note}", parameters(step.as_ref()))?;
         for (field, chain) in chains {
-            let outer = if field == "steps" { format!("{index}.") } else { format!("{index}.{field}.") };
-            print_steps(chain.steps(), &outer, out)?;
+            print_steps(chain.steps(), &place.within(field), out)?;
         }
     }
     Ok(())
