@@ -31,9 +31,9 @@ mod typ_p;
 mod xtc;
 
 pub use crate::core::{
-    Cand, CandBuf, CandSet, Chain, ChainError, Ctx, EncodeError, Facts, Generators, History, Penalty, SamplerStep,
-    SequenceBiases, SequenceMatcher, StateReader, StepError, StepSchema, StepState, Turn, Vocab, float, listed_tokens,
-    registered_steps, step_fields, step_schema, steps,
+    Cand, CandBuf, CandSet, Chain, ChainError, Ctx, DrawnFold, EncodeError, Facts, Followers, Generators, History,
+    Penalty, SamplerStep, SeenTokens, SequenceBiases, SequenceMatcher, StateReader, StepError, StepSchema, StepState,
+    Turn, Vocab, float, listed_tokens, registered_steps, step_fields, step_schema, steps,
 };
 pub use adaptive_p::AdaptiveP;
 pub use dist::Dist;

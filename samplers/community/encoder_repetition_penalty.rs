@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, StepError};
+use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, SeenTokens, StepError};
 
 /// Makes the prompt's tokens more likely, each once: what repeats the prompt makes up less.
 ///
@@ -32,9 +32,8 @@ pub struct EncoderRepetitionPenalty {
     /// Above 0; its inverse is finite and above 0, too, in f32. Default 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub penalty: f64,
-    /// The prompt's tokens by rising id, each with a 1, and how long the prompt was.
     #[serde(skip)]
-    prompt: (Vec<(u32, u32)>, usize),
+    prompt: SeenTokens,
 }
 
 impl Default for EncoderRepetitionPenalty {
@@ -46,7 +45,7 @@ impl Default for EncoderRepetitionPenalty {
 impl EncoderRepetitionPenalty {
     /// The step with its penalty.
     pub fn new(penalty: f64) -> Self {
-        Self { penalty, prompt: Default::default() }
+        Self { penalty, prompt: SeenTokens::default() }
     }
 
     /// What a logit above 0 is divided by.
@@ -71,20 +70,14 @@ impl SamplerStep for EncoderRepetitionPenalty {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
-        if self.prompt.1 != ctx.history().n_prompt() {
-            self.reset(ctx);
-        }
         if !self.is_off() {
-            cands.penalise_but_leave_one(&self.prompt.0, Penalty { repeat: self.inverse(), ..Penalty::default() });
+            let penalty = Penalty { repeat: self.inverse(), ..Penalty::default() };
+            cands.penalise_but_leave_one(self.prompt.of(ctx.history().tokens(), 0..ctx.history().n_prompt()), penalty);
         }
     }
 
-    fn reset(&mut self, ctx: &Ctx) {
-        let n_prompt = ctx.history().n_prompt();
-        let mut tokens: Vec<(u32, u32)> = ctx.history().tokens()[..n_prompt].iter().map(|&token| (token, 1)).collect();
-        tokens.sort_unstable();
-        tokens.dedup();
-        self.prompt = (tokens, n_prompt);
+    fn reset(&mut self, _: &Ctx) {
+        self.prompt.forget();
     }
 
     fn is_off(&self) -> bool {
@@ -143,7 +136,7 @@ mod tests {
         }
         ctx.history_mut().truncate(1, 1);
         step.reset(&ctx);
-        assert_eq!(step.prompt, (vec![(0, 1)], 1));
+        assert_eq!(step.prompt.of(ctx.history().tokens(), 0..1), [(0, 1)]);
         // Another prompt that is as long.
         ctx.history_mut().clear();
         ctx.history_mut().push_prompt(3);

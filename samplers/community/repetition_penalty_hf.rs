@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, StepError, float};
+use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, SeenTokens, StepError, float};
 
 /// Makes every token less likely that has occurred, each once, however long ago.
 ///
@@ -36,14 +36,13 @@ pub struct RepetitionPenaltyHf {
     pub prompt_ignore_length: u32,
     /// Whether the prompt counts. If not, it is as if `prompt_ignore_length` were the prompt's length. Default true.
     pub sees_prompt: bool,
-    /// The tokens that count, by rising id, each with a 1, and how many of the first do not.
     #[serde(skip)]
-    seen: (Vec<(u32, u32)>, usize),
+    seen: SeenTokens,
 }
 
 impl Default for RepetitionPenaltyHf {
     fn default() -> Self {
-        Self { penalty: 1.0, prompt_ignore_length: 0, sees_prompt: true, seen: Default::default() }
+        Self { penalty: 1.0, prompt_ignore_length: 0, sees_prompt: true, seen: SeenTokens::default() }
     }
 }
 
@@ -53,10 +52,11 @@ impl RepetitionPenaltyHf {
         Self { penalty, ..Self::default() }
     }
 
-    /// How many of the first tokens do not count.
-    fn n_ignored(&self, ctx: &Ctx) -> usize {
+    /// The tokens that count.
+    fn seen(&mut self, ctx: &Ctx) -> &[(u32, u32)] {
         let n_prompt = if self.sees_prompt { 0 } else { ctx.history().n_prompt() };
-        n_prompt.max(self.prompt_ignore_length as usize)
+        let start = n_prompt.max(self.prompt_ignore_length as usize);
+        self.seen.of(ctx.history().tokens(), start..usize::MAX)
     }
 }
 
@@ -71,31 +71,19 @@ impl SamplerStep for RepetitionPenaltyHf {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
-        if self.seen.1 != self.n_ignored(ctx) {
-            self.reset(ctx);
-        }
         if !self.is_off() {
-            cands.penalise_but_leave_one(&self.seen.0, Penalty { repeat: self.penalty, ..Penalty::default() });
+            let penalty = Penalty { repeat: self.penalty, ..Penalty::default() };
+            cands.penalise_but_leave_one(self.seen(ctx), penalty);
         }
     }
 
-    fn accept(&mut self, token: u32, ctx: &Ctx) {
-        let now = self.n_ignored(ctx);
-        let Self { seen: (seen, n_ignored), .. } = self;
-        if ctx.history().len() <= *n_ignored || *n_ignored != now {
-            self.reset(ctx);
-        } else if let Err(at) = seen.binary_search(&(token, 1)) {
-            seen.insert(at, (token, 1));
-        }
+    fn accept(&mut self, _: u32, ctx: &Ctx) {
+        self.seen(ctx);
     }
 
     fn reset(&mut self, ctx: &Ctx) {
-        let n_ignored = self.n_ignored(ctx);
-        let counted = ctx.history().tokens().get(n_ignored..).unwrap_or_default();
-        let mut seen: Vec<(u32, u32)> = counted.iter().map(|&token| (token, 1)).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        self.seen = (seen, n_ignored);
+        self.seen.forget();
+        self.seen(ctx);
     }
 
     fn is_off(&self) -> bool {
@@ -154,7 +142,7 @@ mod tests {
                 ctx.history_mut().push(token);
             }
             step.accept(token, &ctx);
-            let seen: Vec<u32> = step.seen.0.iter().map(|seen| seen.0).collect();
+            let seen: Vec<u32> = step.seen(&ctx).iter().map(|seen| seen.0).collect();
             assert_eq!(seen, expected);
             let mut again = step.clone();
             again.reset(&ctx);

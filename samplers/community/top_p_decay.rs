@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::core::{CandSet, Ctx, Facts, History, SamplerStep, StepError, float, is_zero};
+use crate::core::{CandSet, Ctx, DrawnFold, Facts, SamplerStep, StepError, float, is_zero};
 
 /// Nucleus sampling whose share falls with every drawn token: varied where a sentence begins, and sure of itself towards its end.
 ///
@@ -48,22 +48,12 @@ pub struct TopPDecay {
     #[schemars(!skip_serializing_if)]
     pub min_keep: u32,
     #[serde(skip)]
-    seen: Seen,
-}
-
-/// The share behind the drawn tokens that were seen, and whose it is.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Seen {
-    n_prompt: usize,
-    n_drawn: usize,
-    share: f32,
-    of: [f32; 3],
-    reset_ids: Vec<u32>,
+    seen: DrawnFold,
 }
 
 impl Default for TopPDecay {
     fn default() -> Self {
-        Self { p: 0.9, decay: 0.9, min: 0.3, reset_ids: Vec::new(), min_keep: 0, seen: Seen::default() }
+        Self { p: 0.9, decay: 0.9, min: 0.3, reset_ids: Vec::new(), min_keep: 0, seen: DrawnFold::default() }
     }
 }
 
@@ -79,30 +69,11 @@ impl TopPDecay {
         self
     }
 
-    /// The probability to keep behind these drawn tokens.
-    pub fn share_after(&self, drawn: &[u32]) -> f32 {
-        drawn.iter().fold(self.p, |share, id| self.next(share, *id))
-    }
-
-    /// The share behind one more token.
-    fn next(&self, share: f32, id: u32) -> f32 {
-        if self.reset_ids.contains(&id) { self.p } else { (share * self.decay).max(self.min) }
-    }
-
-    /// The share now: goes on from the drawn tokens that were seen.
-    fn share(&mut self, history: &History) -> f32 {
-        let (drawn, n_prompt, of) = (history.generated(), history.n_prompt(), [self.p, self.decay, self.min]);
-        let mut seen = std::mem::take(&mut self.seen);
-        if seen.of != of || seen.reset_ids != self.reset_ids {
-            seen = Seen { of, reset_ids: self.reset_ids.clone(), ..Seen::default() };
-        }
-        if seen.n_drawn == 0 || seen.n_drawn > drawn.len() || seen.n_prompt != n_prompt {
-            (seen.n_prompt, seen.n_drawn, seen.share) = (n_prompt, 0, self.p);
-        }
-        seen.share = drawn[seen.n_drawn..].iter().fold(seen.share, |share, id| self.next(share, *id));
-        seen.n_drawn = drawn.len();
-        self.seen = seen;
-        self.seen.share
+    /// The probability to keep now.
+    fn share(&mut self, ctx: &Ctx) -> f32 {
+        let Self { p, decay, min, reset_ids, seen, .. } = self;
+        let next = |share: f32, id| if reset_ids.contains(&id) { *p } else { (share * *decay).max(*min) };
+        seen.over(ctx.history(), *p, (&[*p, *decay, *min], reset_ids), next)
     }
 }
 
@@ -120,7 +91,7 @@ impl SamplerStep for TopPDecay {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
-        let (share, mut sum) = (self.share(ctx.history()), 0.0f32);
+        let (share, mut sum) = (self.share(ctx), 0.0f32);
         if share < 1.0 {
             cands.softmax(false);
             cands.keep_through(|i, cand| {
@@ -131,12 +102,12 @@ impl SamplerStep for TopPDecay {
     }
 
     fn accept(&mut self, _: u32, ctx: &Ctx) {
-        self.share(ctx.history());
+        self.share(ctx);
     }
 
     fn reset(&mut self, ctx: &Ctx) {
-        self.seen = Seen::default();
-        self.share(ctx.history());
+        self.seen.forget();
+        self.share(ctx);
     }
 
     fn facts(&self) -> Facts {
@@ -149,6 +120,13 @@ mod tests {
     use super::*;
     use crate::testing::{apply, p4, refusal, round_trip, run};
 
+    /// The whole fold, anew.
+    fn share_after(step: &TopPDecay, drawn: &[u32]) -> f32 {
+        let next =
+            |share: f32, id| if step.reset_ids.contains(id) { step.p } else { (share * step.decay).max(step.min) };
+        drawn.iter().fold(step.p, next)
+    }
+
     fn step(p: f32, decay: f32, min: f32, reset_ids: &[u32]) -> TopPDecay {
         TopPDecay::new(p, decay, min).with_reset_ids(reset_ids)
     }
@@ -157,7 +135,7 @@ mod tests {
     fn falls_to_min_and_begins_anew() {
         let (mut step, mut ctx, mut kept) = (step(1.0, 0.5, 0.3, &[7]), Ctx::new(1), Vec::new());
         for token in [1, 2, 3, 7, 1] {
-            kept.push((apply(&mut step, &p4(), &mut ctx).cands.len(), step.share_after(ctx.history().generated())));
+            kept.push((apply(&mut step, &p4(), &mut ctx).cands.len(), share_after(&step, ctx.history().generated())));
             ctx.history_mut().push(token);
         }
         assert_eq!(kept, [(4, 1.0), (1, 0.5), (1, 0.3), (1, 0.3), (4, 1.0)]);
@@ -170,8 +148,9 @@ mod tests {
 
     #[test]
     fn the_share_is_multiplied_in_f32() {
-        let step = step(0.9, 0.9, 0.1, &[7]);
-        assert_eq!(step.share_after(&[1, 7, 2, 3]).to_bits(), (0.9f32 * 0.9 * 0.9).to_bits());
+        let (mut step, mut ctx) = (step(0.9, 0.9, 0.1, &[7]), Ctx::new(1));
+        [1, 7, 2, 3].into_iter().for_each(|token| ctx.history_mut().push(token));
+        assert_eq!(step.share(&ctx).to_bits(), (0.9f32 * 0.9 * 0.9).to_bits());
     }
 
     /// Whatever happens to the history and the parameters, the share that was kept is the one of the whole text, to the bit.
@@ -203,8 +182,8 @@ mod tests {
                     step.accept(token, &ctx);
                 }
             }
-            let expected = step.share_after(ctx.history().generated());
-            assert_eq!(step.share(ctx.history()).to_bits(), expected.to_bits());
+            let expected = share_after(&step, ctx.history().generated());
+            assert_eq!(step.share(&ctx).to_bits(), expected.to_bits());
         }
         let mut state = Vec::new();
         step.save(&mut state);
