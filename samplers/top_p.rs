@@ -43,16 +43,9 @@ impl SamplerStep for TopP {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, _: &mut Ctx) {
-        if self.is_off() {
-            return;
+        if !self.is_off() {
+            cands.keep_nucleus(self.p, self.min_keep as usize);
         }
-        cands.softmax(false);
-        let (p, min_keep) = (self.p, self.min_keep as usize);
-        let mut sum = 0.0f32;
-        cands.keep_through(|i, cand| {
-            sum += cand.p;
-            sum >= p && i + 1 >= min_keep
-        });
     }
 
     fn is_off(&self) -> bool {

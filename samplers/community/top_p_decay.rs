@@ -58,15 +58,9 @@ impl Default for TopPDecay {
 }
 
 impl TopPDecay {
-    /// The step without tokens behind which it begins anew.
+    /// The step without tokens behind which it begins anew, which `reset_ids` takes.
     pub fn new(p: f32, decay: f32, min: f32) -> Self {
         Self { p, decay, min, ..Self::default() }
-    }
-
-    /// The same with such tokens.
-    pub fn with_reset_ids(mut self, reset_ids: impl Into<Vec<u32>>) -> Self {
-        self.reset_ids = reset_ids.into();
-        self
     }
 
     /// The probability to keep now.
@@ -91,23 +85,14 @@ impl SamplerStep for TopPDecay {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
-        let (share, mut sum) = (self.share(ctx), 0.0f32);
+        let share = self.share(ctx);
         if share < 1.0 {
-            cands.softmax(false);
-            cands.keep_through(|i, cand| {
-                sum += cand.p;
-                sum >= share && i + 1 >= self.min_keep as usize
-            });
+            cands.keep_nucleus(share, self.min_keep as usize);
         }
     }
 
-    fn accept(&mut self, _: u32, ctx: &Ctx) {
-        self.share(ctx);
-    }
-
-    fn reset(&mut self, ctx: &Ctx) {
+    fn reset(&mut self, _: &Ctx) {
         self.seen.forget();
-        self.share(ctx);
     }
 
     fn facts(&self) -> Facts {
@@ -128,7 +113,7 @@ mod tests {
     }
 
     fn step(p: f32, decay: f32, min: f32, reset_ids: &[u32]) -> TopPDecay {
-        TopPDecay::new(p, decay, min).with_reset_ids(reset_ids)
+        TopPDecay { reset_ids: reset_ids.to_vec(), ..TopPDecay::new(p, decay, min) }
     }
 
     #[test]

@@ -13,6 +13,17 @@ const SMALL_SET: usize = 1024;
 const FIRST_HEAD: usize = 256;
 
 impl CandSet<'_> {
+    /// Computes p of the set as it lies, walks down from the best candidate and keeps all up to and including the first with which
+    /// the sum of p, in f32, reaches `p`, at least `min_keep`: llama.cpp's top-p. The set is sorted then.
+    pub fn keep_nucleus(&mut self, p: f32, min_keep: usize) {
+        let mut sum = 0.0f32;
+        self.softmax(false);
+        self.keep_through(|i, cand| {
+            sum += cand.p;
+            sum >= p && i + 1 >= min_keep
+        });
+    }
+
     /// Walks down from the best candidate and keeps all up to and including the first for which `last` holds (its place
     /// from 0, the candidate), or all. The set is sorted then.
     ///
