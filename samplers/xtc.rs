@@ -64,7 +64,9 @@ impl SamplerStep for Xtc {
             return;
         }
         cands.softmax(true);
-        let others = cands.position(|cand| cand.p.is_nan() || cand.p < self.threshold).unwrap_or(cands.len());
+        // What does not reach the threshold; NaN, of either, does not.
+        let reaches = |p: f32| p >= self.threshold;
+        let others = cands.position(|cand| !reaches(cand.p)).unwrap_or(cands.len());
         let dropped = others.saturating_sub(1);
         if cands.len() - dropped >= self.min_keep as usize {
             cands.drop_front(dropped);
@@ -95,7 +97,7 @@ impl SamplerStep for Xtc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{p4, refusal, round_trip, run};
+    use crate::testing::{apply, p4, refusal, round_trip, run};
 
     /// User case 2: with seed 42 the coin shows 0.37454.
     #[test]
@@ -111,6 +113,16 @@ mod tests {
         assert_eq!(run(&mut Xtc::new(1.0, 0.0, 0), &p4(), &[]).ids(), [3]);
         assert_eq!(run(&mut Xtc::new(1.0, 0.51, 0), &p4(), &[]).ids(), [0, 1, 2, 3]);
         assert_eq!(run(&mut Xtc::new(1.0, 0.1, 3), &p4(), &[]).ids(), [0, 1, 2, 3]);
+    }
+
+    /// `prepare` refuses it; whoever changes the parameter of a running chain is not asked.
+    #[test]
+    fn nothing_reaches_a_threshold_of_nan() {
+        let (mut xtc, mut ctx) = (Xtc::new(1.0, 0.1, 0), Ctx::new(42));
+        xtc.prepare(&ctx).unwrap();
+        xtc.threshold = f32::NAN;
+        let left = apply(&mut xtc, &p4(), &mut ctx);
+        assert_eq!((left.ids(), left.sorted), (vec![0, 1, 2, 3], true));
     }
 
     #[test]
