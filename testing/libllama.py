@@ -81,9 +81,10 @@ class Libllama:
     REASONING_BUDGET = ("_Z28common_reasoning_budget_initPK11llama_vocabRKSt6vectorIS2_IiSaIiEESaIS4_EES8_RKS4_i"
                         "29common_reasoning_budget_state")
 
-    def __init__(self, path):
+    def __init__(self, path, lib=None):
+        """`lib` is something else with functions of these names."""
         self.path = pathlib.Path(path)
-        self.lib = ctypes.CDLL(path)
+        self.lib = lib or ctypes.CDLL(path)
         i32, u32, size, real, pointer = (
             ctypes.c_int32, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_float, ctypes.c_void_p)
         self.declare("llama_log_set", None, LOG_CALLBACK, pointer)
