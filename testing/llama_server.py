@@ -4,6 +4,7 @@ Nothing is recorded by running this file: the recorders beside it import it. Nee
 """
 
 import json
+import os
 import socket
 import subprocess
 import time
@@ -19,17 +20,17 @@ SETTINGS = """seed temperature dynatemp_range dynatemp_exponent top_k top_p min_
 
 
 class Server:
-    """A llama-server of our own, on a free port of this machine."""
+    """A llama-server of our own, on a free port of this machine. `environment` is added to that of this process."""
 
-    def __init__(self, program, model):
+    def __init__(self, program, model, slots=1, threads=2, environment=None):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{port}"
         self.process = subprocess.Popen(
-            [program, "-m", model, "-c", "512", "-np", "1", "-t", "2", "-tb", "2", "--no-warmup",
-             "--host", "127.0.0.1", "--port", str(port)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [program, "-m", model, "-c", str(512 * slots), "-np", str(slots), "-t", str(threads), "-tb", str(threads),
+             "--no-warmup", "--host", "127.0.0.1", "--port", str(port)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
 
     def __enter__(self):
         for _ in range(300):

@@ -180,11 +180,9 @@ fn a_chain_owns_what_it_has() {
     assert_eq!(outer.draw(&[1.0, 2.0, 0.0]), 1);
 }
 
-#[test]
-fn names_say_what_is_switched_off() {
-    let names =
-        |samplers: Vec<*mut Sampler>| samplers.into_iter().map(|s| Owned(s).name()).collect::<Vec<_>>().join(" ");
-    let on = vec![
+/// One of each.
+fn every_sampler() -> Vec<*mut Sampler> {
+    vec![
         llama_sampler_init_top_k(1),
         llama_sampler_init_top_p(0.9, 0),
         llama_sampler_init_min_p(0.1, 0),
@@ -201,10 +199,37 @@ fn names_say_what_is_switched_off() {
         llama_sampler_init_dist(1),
         llama_sampler_init_greedy(),
         llama_sampler_chain_init(ChainParams { no_perf: true }),
-    ];
+    ]
+}
+
+/// Nothing at all, one candidate, all masked, NaN and infinities among the logits: whatever comes out, nobody reads or writes
+/// beyond it.
+#[test]
+fn odd_arrays_do_no_harm() {
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let mixed: Vec<f32> = (0..2000).map(|i| [1.0, nan, -inf, inf, -0.0][i % 5]).collect();
+    for logits in [&[][..], &[1.0], &[nan], &[-inf; 3], &[inf; 600], &[nan; 600], &mixed] {
+        for sampler in every_sampler().into_iter().map(Owned) {
+            sampler.accept(&[0, 1, 0, 1, u32::MAX]);
+            let mut row = Row::new(logits);
+            let memory = row.memory.as_ptr_range();
+            sampler.apply(&mut row);
+            sampler.apply(&mut row);
+            let left = row.left().as_ptr_range();
+            assert!(memory.start <= left.start && left.end <= memory.end, "{}", sampler.name());
+            assert!(row.array.selected <= row.array.size as i64, "{}", sampler.name());
+            sampler.copy().reset();
+        }
+    }
+}
+
+#[test]
+fn names_say_what_is_switched_off() {
+    let names =
+        |samplers: Vec<*mut Sampler>| samplers.into_iter().map(|s| Owned(s).name()).collect::<Vec<_>>().join(" ");
     let expected = "top-k top-p min-p typical temp temp-ext xtc top-n-sigma penalties dry mirostat mirostat-v2 \
                     adaptive-p dist greedy chain";
-    assert_eq!(names(on), expected);
+    assert_eq!(names(every_sampler()), expected);
     let off = vec![
         llama_sampler_init_top_k(0),
         llama_sampler_init_top_p(1.0, 0),
