@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float, is_zero};
-use crate::libm::{logf, max};
+use crate::libm::logf;
 
 /// Keeps the candidates that are at least `p` times as likely as the most likely one: `llama_sampler_init_min_p`.
 ///
@@ -49,7 +49,7 @@ impl SamplerStep for MinP {
         }
         let min_keep = self.min_keep as usize;
         if !cands.is_sorted() {
-            let max_logit = max(f32::MIN, cands.max_logit());
+            let max_logit = cands.max_logit_above(f32::MIN);
             if cands.retain_above(max_logit + logf(self.p), min_keep) {
                 return;
             }
@@ -107,6 +107,15 @@ mod tests {
     fn nan_cuts_nothing() {
         let left = run(&mut after_sort(MinP { p: 0.05, min_keep: 0 }), &[3.0, f32::NAN, 2.9, 2.8, 1.0], &[]);
         assert_eq!(left.cands.len(), 5);
+    }
+
+    /// As libllama leaves it: of an unsorted set NaN is not the largest, wherever it stands, and does not pass.
+    #[test]
+    fn nan_does_not_pass() {
+        for logits in [[f32::NAN, 3.0, 2.9, -9.0], [3.0, 2.9, f32::NAN, -9.0]] {
+            let left = run(&mut MinP { p: 0.5, min_keep: 0 }, &logits, &[]);
+            assert_eq!(left.logits(), [3.0, 2.9]);
+        }
     }
 
     #[test]

@@ -73,6 +73,15 @@ impl CandSet<'_> {
         }
     }
 
+    /// The largest logit that is larger than `least`, or `least`. NaN is passed over wherever it stands.
+    pub fn max_logit_above(&mut self, least: f32) -> f32 {
+        if self.form == Form::Array {
+            largest(self.cands(), least, |cand| cand.logit)
+        } else {
+            max(least, self.max_logit())
+        }
+    }
+
     /// The entropy of the probabilities in nats, in f32 and in order. A probability of 0 makes it NaN, as in llama.cpp's
     /// typical-p; [`entropy_of_positive`](Self::entropy_of_positive) passes over it.
     pub fn entropy(&mut self) -> f32 {
