@@ -57,7 +57,7 @@ impl SamplerStep for Infill {
         }
 
         merge_prefixes(cands, vocab.as_ref());
-        cands.retain(|cand| cand.p >= THRESHOLD || is_end(cand.id));
+        cands.retain(|cand| !is_below(cand.p, THRESHOLD) || is_end(cand.id));
         let n_text = cands.as_slice().iter().filter(|cand| !is_end(cand.id)).count();
         if n_text == 0 {
             if let Some(end) = vocab.eot().or(vocab.eos()) {
@@ -67,13 +67,18 @@ impl SamplerStep for Infill {
         }
         cands.share_p();
         let even = (1.0 / (n_text as f64 + 1.0)) as f32;
-        cands.retain(|cand| cand.p >= even || is_end(cand.id));
+        cands.retain(|cand| !is_below(cand.p, even) || is_end(cand.id));
         cands.share_p();
     }
 
     fn facts(&self) -> Facts {
         Facts { needs_vocab: true, ..Facts::default() }
     }
+}
+
+/// Whether a probability is below a threshold. NaN, which a row of -infinity gives, is not.
+fn is_below(p: f32, threshold: f32) -> bool {
+    p < threshold
 }
 
 /// Adds the probability of a candidate to one whose text begins it, or is begun by it; the likelier of the two stays.
@@ -132,6 +137,14 @@ mod tests {
         let even: Vec<(&str, f32)> = ["q", "w", "e", "r", "t", "z"].map(|text| (text, 1.0 / 6.0)).to_vec();
         let left = infill(&[even, vec![("</s>", 1e-9)]].concat());
         assert_eq!((left.ids(), left.logits()), (vec![6], vec![1.0]));
+    }
+
+    /// As libllama leaves it: a row of -infinity makes every p NaN, and NaN is not below a threshold.
+    #[test]
+    fn nan_stays() {
+        let left = infill(&[("a", 0.0), ("b", 0.0), ("</s>", 0.0)]);
+        assert_eq!(left.ids(), [0, 1, 2]);
+        assert!(left.cands.iter().all(|cand| cand.p.is_nan()), "{left:?}");
     }
 
     #[test]
