@@ -18,7 +18,8 @@ use std::time::Instant;
 use args::Args;
 use chains::Chain;
 use engines::{Engine, Floor, Ours};
-use llama::{Libllama, Llama};
+use libllama::Libllama;
+use llama::Llama;
 use rows::Rows;
 use table::Line;
 
