@@ -147,6 +147,20 @@ mod tests {
         assert!(left.cands.iter().all(|cand| cand.p.is_nan()), "{left:?}");
     }
 
+    /// A selection from before is of a candidate that is gone.
+    #[test]
+    fn the_end_alone_is_not_selected() {
+        let texts = ["q", "w", "e", "r", "t", "z", "</s>"].map(String::from).to_vec();
+        let mut ctx = Ctx::new(1).with_vocab(Arc::new(Words(texts)));
+        let mut sorted: Vec<crate::Cand> = (0..7).map(|id| crate::Cand { id, logit: 0.0, p: 0.0 }).collect();
+        sorted[6].logit = -20.0;
+        let mut buf = crate::CandBuf::default();
+        let mut cands = CandSet::from_cands(&sorted, true, &mut buf);
+        cands.select(5);
+        Infill {}.apply(&mut cands, &mut ctx);
+        assert_eq!((cands.as_slice().len(), cands.selected(), cands.selected_id()), (1, None, None));
+    }
+
     #[test]
     fn wants_a_vocabulary() {
         let error = Infill {}.prepare(&Ctx::new(1)).unwrap_err().to_string();

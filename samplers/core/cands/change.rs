@@ -197,6 +197,7 @@ impl CandSet<'_> {
         self.buf.cands.push(super::Cand { id, logit, p });
         self.len = 1;
         self.in_place = false;
+        self.selected = None;
     }
 
     /// Divides every logit by `temp`: `llama_sampler_temp_impl`. At 0 or below, all but the first of the largest become
