@@ -9,7 +9,7 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use sampler_chain_differential::found::record;
 use sampler_chain_differential::generate::Generator;
-use sampler_chain_differential::run::{run, run_caught};
+use sampler_chain_differential::run::run_caught;
 use sampler_chain_differential::shrink::shrink;
 use sampler_chain_differential::step::{Oracle, build};
 use sampler_chain_differential::sweep::{Found, Plan, sweep};
@@ -116,9 +116,9 @@ fn tell(oracle: &Oracle, args: &Args, found: &Found) -> Result<(), Failure> {
     let (seed, number) = (args.seed, found.number);
     println!("\ncase {number} of seed {seed} (--seed {seed} --from {number} --cases 1): {}", found.difference);
     let small = shrink(&found.case, |case| run_caught(oracle, case, &build).difference().is_some());
-    match run(oracle, &small, &build).difference() {
+    match run_caught(oracle, &small, &build).difference() {
         Some(difference) => println!("smaller: {difference}\n{small:#?}"),
-        None => println!("smaller: the same panics\n{small:#?}"),
+        None => println!("not made smaller: it differs no more\n{small:#?}"),
     }
     match oracle_case(oracle, &small, &build, &format!("differential/{seed}/{number}")) {
         Ok(case) => {
