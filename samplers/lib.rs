@@ -62,5 +62,9 @@ pub use {schemars, typetag};
 #[doc(hidden)]
 pub use inventory;
 
+#[cfg(feature = "twin")]
+#[doc(hidden)]
+pub use crate::core::twin;
+
 #[cfg(test)]
 mod testing;

@@ -21,8 +21,8 @@ mod survey;
 mod tally;
 mod terms;
 mod trim;
-#[cfg(test)]
-mod twin;
+#[cfg(any(test, feature = "twin"))]
+pub mod twin;
 mod view;
 mod walk;
 mod weigh;

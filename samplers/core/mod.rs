@@ -23,6 +23,8 @@ mod steps_field;
 mod turn;
 
 pub use alternatives::Generators;
+#[cfg(feature = "twin")]
+pub use cands::twin;
 pub use cands::{Cand, CandBuf, CandSet, Penalty};
 pub use chain::{Chain, ChainError};
 pub use ctx::{Ctx, EncodeError, History, Vocab};

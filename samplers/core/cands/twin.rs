@@ -1,12 +1,14 @@
 //! The quick forms beside their plain twins: a set that begins as a row of logits, and one that is an array from the start, go
 //! through the same verbs, must answer alike after each, and agree in every bit at the end. Looking at all candidates in
 //! between would write the row out, and leave nothing to compare.
+//!
+//! The test below makes its choices with a generator; `testing/fuzz` makes them of a fuzzer's bytes, through the feature `twin`.
 
 use super::{Cand, CandBuf, CandSet, Penalty};
 use crate::libstdcxx::Mt19937;
 
 /// A random row: ties, masked, subnormal, huge, equal, peaked and plain logits, of sizes around every block and bucket boundary.
-fn row(rng: &mut Mt19937) -> Vec<f32> {
+pub fn row(rng: &mut Mt19937) -> Vec<f32> {
     const SIZES: [usize; 32] = [
         1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 200, 257, 300, 511, 512, 513, 575, 576, 577, 640, 800, 1024,
         1025, 1030, 1100, 1300, 2048, 2049, 3000, 9000,
@@ -56,11 +58,11 @@ fn bits(cand: &Cand) -> (u32, u32, u32) {
     (cand.id, cand.logit.to_bits(), cand.p.to_bits())
 }
 
-/// Does the same random thing to both. What it was, and what each answered.
-fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>; 2]) {
-    let verb = rng.next_u32() % 29;
+/// Does the same thing to both, as it is chosen. What it was, and what each answered.
+fn change(choose: &mut impl FnMut() -> u32, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>; 2]) {
+    let verb = choose() % 29;
     let n = sets[0].len().max(1);
-    let (k, x, other) = (rng.next_u32() as usize, rng.next_u32(), rng.next_u32());
+    let (k, x, other) = (choose() as usize, choose(), choose());
     let mut told = String::new();
     let answers = sets.map(|set| {
         let mut answer = Vec::new();
@@ -242,30 +244,36 @@ fn change(rng: &mut Mt19937, sets: [&mut CandSet<'_>; 2]) -> (String, [Vec<u64>;
     (told, answers)
 }
 
+/// Takes a row through 1 to 6 verbs in both forms. Panics, with what was done, where they differ.
+pub fn agree(logits: &[f32], choose: &mut impl FnMut() -> u32, bufs: &mut [CandBuf; 2]) {
+    let [row_buf, array_buf] = bufs;
+    let cands: Vec<Cand> = logits.iter().zip(0..).map(|(&logit, id)| Cand { id, logit, p: 0.0 }).collect();
+    let mut row = CandSet::new(logits, row_buf);
+    let mut array = CandSet::from_cands(&cands, false, array_buf);
+    let mut told = Vec::new();
+    for _ in 0..1 + choose() % 6 {
+        let (what, [of_row, of_array]) = change(choose, [&mut row, &mut array]);
+        told.push(what);
+        assert!(of_row == of_array, "{} logits, {told:?}: {of_row:?}, {of_array:?}", logits.len());
+    }
+    if choose().is_multiple_of(4) {
+        let (of_row, of_array) = (row.max_logit(), array.max_logit());
+        assert!(of_row.to_bits() == of_array.to_bits(), "{told:?}: {of_row}, {of_array}");
+    }
+    let (of_row, of_array) = (state(&mut row), state(&mut array));
+    let differs = of_row.0.iter().zip(&of_array.0).position(|(row, array)| row != array);
+    let both = differs.map(|i| (i, of_row.0[i], of_array.0[i]));
+    assert!(of_row == of_array, "{} logits, {told:?}: {both:x?}", logits.len());
+}
+
 #[test]
 fn a_row_and_an_array_agree_after_every_verb() {
     let seed = std::env::var("TWIN_SEED").map_or(11_192, |seed| seed.parse().expect("TWIN_SEED is a number"));
     let mut rng = Mt19937::new(seed);
     let n_cases = if cfg!(debug_assertions) { 6_000 } else { 100_000 };
-    let (mut row_buf, mut array_buf) = (CandBuf::default(), CandBuf::default());
-    for case in 0..n_cases {
+    let mut bufs = [CandBuf::default(), CandBuf::default()];
+    for _ in 0..n_cases {
         let logits = row(&mut rng);
-        let cands: Vec<Cand> = logits.iter().zip(0..).map(|(&logit, id)| Cand { id, logit, p: 0.0 }).collect();
-        let mut row = CandSet::new(&logits, &mut row_buf);
-        let mut array = CandSet::from_cands(&cands, false, &mut array_buf);
-        let mut told = Vec::new();
-        for _ in 0..1 + rng.next_u32() % 6 {
-            let (what, [of_row, of_array]) = change(&mut rng, [&mut row, &mut array]);
-            told.push(what);
-            assert!(of_row == of_array, "case {case}: {} logits, {told:?}: {of_row:?}, {of_array:?}", logits.len());
-        }
-        if rng.next_u32().is_multiple_of(4) {
-            let (of_row, of_array) = (row.max_logit(), array.max_logit());
-            assert!(of_row.to_bits() == of_array.to_bits(), "case {case}: {told:?}: {of_row}, {of_array}");
-        }
-        let (of_row, of_array) = (state(&mut row), state(&mut array));
-        let differs = of_row.0.iter().zip(&of_array.0).position(|(row, array)| row != array);
-        let both = differs.map(|i| (i, of_row.0[i], of_array.0[i]));
-        assert!(of_row == of_array, "case {case}: {} logits, {told:?}: {both:x?}", logits.len());
+        agree(&logits, &mut || rng.next_u32(), &mut bufs);
     }
 }
