@@ -13,7 +13,7 @@ const THRESHOLD: f32 = 0.2;
 /// Sorts, computes p, filters. Merged candidates stay with a logit of -infinity and p = 0 until they are filtered out. Where
 /// only end tokens are left, one candidate stays: the end of the turn, or of the sequence.
 ///
-/// It compares every pair of candidates, so it belongs behind a truncation.
+/// Its work is that of a sort by text and of the merges, so that it may stand before a truncation, too.
 ///
 /// # Draws
 /// None.
@@ -81,23 +81,54 @@ fn is_below(p: f32, threshold: f32) -> bool {
     p < threshold
 }
 
+/// Up to so many candidates every pair is compared: that is quicker than a sort by text.
+const FEW: usize = 64;
+
 /// Adds the probability of a candidate to one whose text begins it, or is begun by it; the likelier of the two stays.
 fn merge_prefixes(cands: &mut CandSet<'_>, vocab: &dyn Vocab) {
-    let text = |id: u32| if vocab.is_control(id) { &[] } else { vocab.piece(id) };
-    for i in 0..cands.len() {
-        for j in 0..cands.len() {
-            let (Some(a), Some(b)) = (cands.get(i), cands.get(j)) else { return };
-            if a.logit == f32::NEG_INFINITY {
-                break;
-            }
-            if i == j || b.logit == f32::NEG_INFINITY {
-                continue;
-            }
-            let (start, whole) = (text(a.id), text(b.id));
-            if !start.is_empty() && whole.starts_with(start) {
-                let (into, from) = if b.p > a.p { (j, i) } else { (i, j) };
-                cands.merge(into, from);
-            }
+    if cands.len() <= FEW {
+        let places: Vec<usize> = (0..cands.len()).collect();
+        for i in 0..cands.len() {
+            merge_into(cands, vocab, i, &places);
+        }
+        return;
+    }
+    // In the order of their texts, all that one text begins stand together, from it on.
+    let texts: Vec<&[u8]> = cands.as_slice().iter().map(|cand| text(vocab, cand.id)).collect();
+    let mut by_text: Vec<usize> = (0..texts.len()).collect();
+    by_text.sort_unstable_by_key(|&place| (texts[place], place));
+    let mut begun = Vec::new();
+    for (i, start) in texts.iter().enumerate().filter(|(_, start)| !start.is_empty()) {
+        if cands.get(i).is_none_or(|cand| cand.logit == f32::NEG_INFINITY) {
+            continue;
+        }
+        let from = by_text.partition_point(|&place| texts[place] < *start);
+        begun.clear();
+        begun.extend(by_text[from..].iter().take_while(|&&place| texts[place].starts_with(start)));
+        begun.sort_unstable();
+        merge_into(cands, vocab, i, &begun);
+    }
+}
+
+/// The text of a token, as far as it is compared.
+fn text(vocab: &dyn Vocab, id: u32) -> &[u8] {
+    if vocab.is_control(id) { &[] } else { vocab.piece(id) }
+}
+
+/// Compares one candidate with those at some places, in their order, until it is merged away itself.
+fn merge_into(cands: &mut CandSet<'_>, vocab: &dyn Vocab, i: usize, places: &[usize]) {
+    for &j in places {
+        let (Some(a), Some(b)) = (cands.get(i), cands.get(j)) else { return };
+        if a.logit == f32::NEG_INFINITY {
+            return;
+        }
+        if i == j || b.logit == f32::NEG_INFINITY {
+            continue;
+        }
+        let (start, whole) = (text(vocab, a.id), text(vocab, b.id));
+        if !start.is_empty() && whole.starts_with(start) {
+            let (into, from) = if b.p > a.p { (j, i) } else { (i, j) };
+            cands.merge(into, from);
         }
     }
 }
@@ -107,6 +138,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::core::{Cand, CandBuf};
     use crate::testing::{Left, Words, apply, round_trip};
 
     /// Runs it over tokens with these texts and probabilities; `</s>` ends the text.
@@ -159,6 +191,41 @@ mod tests {
         cands.select(5);
         Infill {}.apply(&mut cands, &mut ctx);
         assert_eq!((cands.as_slice().len(), cands.selected(), cands.selected_id()), (1, None, None));
+    }
+
+    /// Beside the plain form, which compares every pair: texts that begin each other over and over, some masked, some empty.
+    #[test]
+    fn many_are_merged_as_few_are() {
+        let mut rng = crate::Mt19937::new(3);
+        for n in [65, 100, 300, 700] {
+            let mut word =
+                || (0..rng.next_u32() % 5).map(|_| ['a', 'b'][rng.next_u32() as usize % 2]).collect::<String>();
+            let words = Words((0..n).map(|_| word()).collect());
+            let logit = |i: usize| if i % 13 == 5 { f32::NEG_INFINITY } else { (i * 37 % 101) as f32 / 20.0 };
+            let logits: Vec<f32> = (0..n).map(logit).collect();
+            let (mut buf, mut plain_buf) = (CandBuf::default(), CandBuf::default());
+            let mut cands = CandSet::new(&logits, &mut buf);
+            let mut plain = CandSet::new(&logits, &mut plain_buf);
+            cands.softmax(true);
+            plain.softmax(true);
+            merge_prefixes(&mut cands, &words);
+            let places: Vec<usize> = (0..n).collect();
+            places.iter().for_each(|&i| merge_into(&mut plain, &words, i, &places));
+            let bits = |cand: &Cand| (cand.id, cand.logit.to_bits(), cand.p.to_bits());
+            assert!(cands.as_slice().iter().map(bits).eq(plain.as_slice().iter().map(bits)), "{n}");
+            let n_left = plain.as_slice().iter().filter(|cand| cand.logit > f32::NEG_INFINITY).count();
+            assert!((1..n / 2).contains(&n_left), "{n_left} of {n}");
+        }
+    }
+
+    /// 100,000 tokens, of which each begins a few others: every pair would be ten thousand million comparisons.
+    #[test]
+    fn a_whole_vocabulary_takes_no_square_of_time() {
+        let words: Vec<String> = (0..100_000).map(|i| format!("{i}")).collect();
+        let mut ctx = Ctx::new(1).with_vocab(Arc::new(Words(words.into_iter().chain(["</s>".into()]).collect())));
+        let logits: Vec<f32> = (0..100_001).map(|i| if i == 100_000 { -50.0 } else { (i % 7) as f32 / 7.0 }).collect();
+        let left = apply(&mut Infill {}, &logits, &mut ctx);
+        assert_eq!(left.ids(), [100_000]);
     }
 
     #[test]
