@@ -33,6 +33,14 @@ pub enum EngineError {
     /// The snapshot is of a sampler whose DRY steps have other breakers: another vocabulary's, or given by the engine.
     #[error("the snapshot is of a sampler with other DRY breakers")]
     OtherBreakers,
+    /// The snapshot's prompt is longer than its history.
+    #[error("the snapshot's prompt of {n_prompt} tokens is longer than its history of {len}")]
+    Prompt {
+        /// Of the prompt.
+        n_prompt: usize,
+        /// Of the history.
+        len: usize,
+    },
     /// A token of the snapshot's history is beyond this vocabulary.
     #[error("the snapshot's history: {0}")]
     History(SampleError),
@@ -188,6 +196,9 @@ impl Sampler {
             && let Some(&token) = snapshot.history.iter().find(|&&token| token as usize >= n_vocab)
         {
             return Err(EngineError::History(SampleError::TokenBeyondVocab { token, n_vocab }));
+        }
+        if snapshot.n_prompt > snapshot.history.len() {
+            return Err(EngineError::Prompt { n_prompt: snapshot.n_prompt, len: snapshot.history.len() });
         }
         let mut other = self.clone();
         other.ctx.set_seed(snapshot.seed);

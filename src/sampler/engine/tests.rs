@@ -270,6 +270,19 @@ fn a_draft_under_a_grammar() {
     assert_eq!(along.snapshot(), one.snapshot());
 }
 
+/// Found by fuzzing: it was cut to the history, and saved again as another snapshot.
+#[test]
+fn a_snapshot_whose_prompt_is_longer_than_its_history_is_refused() {
+    let mut sampler = sampler(Chain::new().with(Greedy {}));
+    sampler.accept_prompt(3).unwrap();
+    let before = sampler.snapshot();
+    for n_prompt in [7, 1 << 32] {
+        let error = sampler.restore(&Snapshot { n_prompt, ..before.clone() }).unwrap_err();
+        let expected = format!("the snapshot's prompt of {n_prompt} tokens is longer than its history of 6");
+        assert_eq!((error.to_string(), sampler.snapshot()), (expected, before.clone()));
+    }
+}
+
 /// Another vocabulary makes other breakers of the same texts, and a snapshot knows.
 #[test]
 fn a_snapshot_with_other_breakers_is_refused() {
