@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::report::shown;
 use super::{Report, Source, convert};
 use crate::llama_server::StepName;
 use crate::names::nearest;
@@ -85,7 +86,7 @@ pub fn logit_bias(source: &Source<'_>, value: &Value, params: &mut Params, repor
         Value::Array(pairs) => {
             for pair in pairs {
                 let Some([key, bias]) = pair.as_array().map(Vec::as_slice) else {
-                    report.dropped("logit_bias", &pair.to_string(), None);
+                    report.dropped("logit_bias", &shown(pair), None);
                     continue;
                 };
                 let integer = key.as_i64().or_else(|| key.as_u64().map(|id| id as i64));
@@ -94,13 +95,13 @@ pub fn logit_bias(source: &Source<'_>, value: &Value, params: &mut Params, repor
                     (None, Some(text)) => Some(Key::Text(text)),
                     (None, None) => None,
                 };
-                source.add_bias(key, bias, &pair.to_string(), params, report);
+                source.add_bias(key, bias, || shown(pair), params, report);
             }
         }
         Value::Object(pairs) => {
             for (text, bias) in pairs {
                 let key = convert::whole_text_int(text).map_or(Key::Text(text), Key::Id);
-                source.add_bias(Some(key), bias, &format!("\"{text}\": {bias}"), params, report);
+                source.add_bias(Some(key), bias, || format!("{}: {}", shown(text), shown(bias)), params, report);
             }
         }
         other => report.no_effect(
@@ -118,7 +119,14 @@ enum Key<'a> {
 
 impl Source<'_> {
     /// Adds one bias, or says that llama-server passes over it.
-    fn add_bias(&self, key: Option<Key<'_>>, bias: &Value, shown: &str, params: &mut Params, report: &mut Report) {
+    fn add_bias(
+        &self,
+        key: Option<Key<'_>>,
+        bias: &Value,
+        shown: impl FnOnce() -> String,
+        params: &mut Params,
+        report: &mut Report,
+    ) {
         let bias = match bias {
             Value::Bool(false) => Some(f32::NEG_INFINITY),
             Value::Number(_) => convert::float(bias).ok(),
@@ -131,12 +139,12 @@ impl Source<'_> {
             }
             (Some(Key::Text(text)), Some(bias)) => match self.vocab.map(|vocab| vocab.encode(text.as_bytes())) {
                 Some(Ok(tokens)) => params.logit_bias.extend(tokens.into_iter().map(|token| (token, bias))),
-                Some(Err(error)) => report.no_effect("logit_bias", format!("{shown}: {error}")),
+                Some(Err(error)) => report.part_of_no_effect("logit_bias", &shown(), &error),
                 None => {
-                    report.no_effect("logit_bias", format!("{shown}: a text needs a vocabulary, and there is none"))
+                    report.part_of_no_effect("logit_bias", &shown(), &"a text needs a vocabulary, and there is none");
                 }
             },
-            _ => report.dropped("logit_bias", shown, None),
+            _ => report.dropped("logit_bias", &shown(), None),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::fields::{ELSEWHERE, FIELDS, Field, OTHER_FIELDS, Serves};
@@ -10,10 +11,32 @@ use crate::llama_server::StepName;
 use crate::names::{nearest, suggestion};
 use crate::params::Params;
 
-/// So many dropped parts of a field are told one by one.
-const MAX_DROPPED: usize = 16;
-/// A dropped part is shown up to so many characters.
+/// So many parts of a field that are dropped, or have no effect, are told one by one.
+const MAX_PARTS: usize = 16;
+/// Of so many unknown fields the nearest known name is looked for.
+const MAX_SUGGESTED: usize = 64;
+/// A part is shown up to so many characters.
 const MAX_SHOWN: usize = 60;
+
+/// A value as far as a report shows it. A long or deep one is never written whole.
+pub(super) fn shown(value: &(impl Serialize + ?Sized)) -> String {
+    /// Takes the beginning, and refuses the rest.
+    struct Beginning(Vec<u8>);
+    impl std::io::Write for Beginning {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let n = bytes.len().min(4 * MAX_SHOWN - self.0.len());
+            self.0.extend_from_slice(&bytes[..n]);
+            Ok(n)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut beginning = Beginning(Vec::new());
+    // What is left over is not shown.
+    let _ = serde_json::to_writer(&mut beginning, value);
+    String::from_utf8_lossy(&beginning.0).chars().take(MAX_SHOWN).collect()
+}
 
 /// What became of the fields of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +45,8 @@ pub struct Report {
     pub notes: Vec<FieldNote>,
     /// How many parts of each field were dropped.
     n_dropped: BTreeMap<String, usize>,
+    /// How many parts of each field have no effect.
+    n_idle: BTreeMap<String, usize>,
 }
 
 /// One thing that became of a field.
@@ -143,9 +168,19 @@ impl Report {
     pub(super) fn dropped(&mut self, field: &str, part: &str, nearest: Option<&'static str>) {
         let n = self.n_dropped.entry(field.to_string()).or_default();
         *n += 1;
-        if *n <= MAX_DROPPED {
+        if *n <= MAX_PARTS {
             let part = part.chars().take(MAX_SHOWN).collect();
             self.replace_used(field, Fate::Dropped { part, nearest });
+        }
+    }
+
+    /// Notes a part of a field that has no effect: the first of them one by one, all others by their number.
+    pub(super) fn part_of_no_effect(&mut self, field: &str, part: &str, why: &dyn fmt::Display) {
+        let n = self.n_idle.entry(field.to_string()).or_default();
+        *n += 1;
+        if *n <= MAX_PARTS {
+            let why: String = why.to_string().chars().take(4 * MAX_SHOWN).collect();
+            self.no_effect(field, format!("{part}: {why}"));
         }
     }
 
@@ -172,9 +207,14 @@ impl Report {
             }
         }
         for (field, n) in std::mem::take(&mut self.n_dropped) {
-            if n > MAX_DROPPED {
-                let part = format!("and {} more", n - MAX_DROPPED);
+            if n > MAX_PARTS {
+                let part = format!("and {} more", n - MAX_PARTS);
                 self.note(&field, Fate::Dropped { part, nearest: None });
+            }
+        }
+        for (field, n) in std::mem::take(&mut self.n_idle) {
+            if n > MAX_PARTS {
+                self.no_effect(&field, format!("and {} more, for the like", n - MAX_PARTS));
             }
         }
         if without_breakers(params) {
@@ -185,13 +225,16 @@ impl Report {
             }
         }
         let names = || FIELDS.iter().flat_map(|field| field.names.iter().copied());
+        let mut n_unknown = 0;
         for name in body.keys().filter(|name| !OTHER_FIELDS.contains(&name.as_str())) {
             if let Some((_, why)) = ELSEWHERE.iter().find(|(known, _)| known == name) {
                 self.note(name, Fate::NoEffect { why: why.to_string() });
             } else if !names().any(|known| known == name) {
                 // A step's name is most likely meant for the field that it is about.
                 let of_step = StepName::from_name(name).and_then(main_field);
-                self.note(name, Fate::Unknown { nearest: of_step.or_else(|| nearest(name, names())) });
+                n_unknown += 1;
+                let search = || (n_unknown <= MAX_SUGGESTED).then(|| nearest(name, names())).flatten();
+                self.note(name, Fate::Unknown { nearest: of_step.or_else(search) });
             }
         }
     }

@@ -267,6 +267,39 @@ fn many_dropped_parts_are_counted() {
     assert!(started.elapsed().as_secs() < 20);
 }
 
+/// Texts that no vocabulary encodes, too; their notes were searched once a text.
+#[test]
+fn many_parts_of_no_effect_are_counted() {
+    let started = std::time::Instant::now();
+    let biases: serde_json::Map<String, Value> = (0..200_000).map(|i| (format!("text {i}"), json!(1))).collect();
+    let notes = surprises(json!({"logit_bias": biases}));
+    assert_eq!(notes.len(), 17);
+    let first = "logit_bias: has no effect: \"text 0\": 1: a text needs a vocabulary, and there is none";
+    assert_eq!(notes[0], first);
+    assert_eq!(notes[16], "logit_bias: has no effect: and 199984 more, for the like");
+    assert!(started.elapsed().as_secs() < 20);
+}
+
+/// A value is shown up to its sixtieth character, and never written further: a deep one would take all of the stack.
+#[test]
+fn a_long_or_deep_value_is_not_written_whole() {
+    let deep = (0..5000).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+    // Not through json!, which would go as deep itself.
+    let biases = Value::Array(vec![deep, json!(["x".repeat(10 << 20), 1, 2])]);
+    let notes = surprises(Value::Object([("logit_bias".to_string(), biases)].into_iter().collect()));
+    assert_eq!(notes[0], format!("logit_bias: {} is dropped", "[".repeat(60)));
+    assert_eq!(notes[1], format!("logit_bias: [\"{} is dropped", "x".repeat(58)));
+}
+
+/// Of a million misspelt fields each is told, and the first get a suggestion.
+#[test]
+fn many_unknown_fields_are_told() {
+    let body: serde_json::Map<String, Value> = (0..20_000).map(|i| (format!("temprature{i}"), json!(1))).collect();
+    let notes = surprises(body.into());
+    assert_eq!((notes.len(), notes[0].as_str()), (20_000, "temprature0: unknown (did you mean temperature?)"));
+    assert_eq!(notes[19_999], "temprature19999: unknown");
+}
+
 /// A known difference: serde_json reads `-0` as the float -0.0, nlohmann's JSON as the integer 0.
 #[test]
 fn minus_zero_is_a_float() {
