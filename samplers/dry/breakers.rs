@@ -1,5 +1,7 @@
 //! The sequences that end a repetition: a head token with the tails that complete it.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -11,40 +13,57 @@ const MAX_BYTES: usize = 40;
 const MAX_TAIL: usize = 20;
 
 /// The tokens after a head; none for a breaker of one token.
-type Tail = SmallVec<[u32; 4]>;
+pub(super) type Tail = SmallVec<[u32; 4]>;
+
+/// Up to so many tails of a head are compared one by one.
+const FEW: usize = 8;
 
 /// Breakers as tokens, ready to be searched for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DryBreakers {
-    tails: FxHashMap<u32, Vec<Tail>>,
+    /// Heads and tails in order, each pair once.
+    pairs: Vec<(u32, Tail)>,
+    /// Where the pairs of a head are.
+    heads: FxHashMap<u32, Range<usize>>,
     digest: u64,
+}
+
+/// Of pairs in any order, as often as they come: all at once, so that very many take no square of time.
+impl FromIterator<(u32, Tail)> for DryBreakers {
+    fn from_iter<I: IntoIterator<Item = (u32, Tail)>>(pairs: I) -> Self {
+        let mut pairs: Vec<(u32, Tail)> = pairs.into_iter().collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let (mut heads, mut start) = (FxHashMap::default(), 0);
+        for same in pairs.chunk_by(|a, b| a.0 == b.0) {
+            heads.insert(same[0].0, start..start + same.len());
+            start += same.len();
+        }
+        let digest = pairs.iter().fold(0u64, |sum, (head, tail)| sum.wrapping_add(digest(*head, tail)));
+        Self { pairs, heads, digest }
+    }
 }
 
 impl DryBreakers {
     /// Breakers given as tokens, each with its head first; empty ones are left out: `llama_sampler_init_dry_testing`.
     pub fn from_tokens(breakers: &[Vec<u32>]) -> Self {
-        let mut table = Self::default();
-        for breaker in breakers {
-            if let Some((&head, tail)) = breaker.split_first() {
-                table.add(head, tail.into());
-            }
-        }
-        table
+        let pairs = breakers.iter().filter_map(|breaker| breaker.split_first());
+        pairs.map(|(&head, tail)| (head, tail.into())).collect()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.tails.is_empty()
+        self.pairs.is_empty()
     }
 
     /// How many pairs of a head and a tail there are.
     pub fn len(&self) -> usize {
-        self.tails.values().map(Vec::len).sum()
+        self.pairs.len()
     }
 
     /// Whether the token is a breaker by itself.
     pub fn is_single(&self, token: u32) -> bool {
-        self.tails.get(&token).is_some_and(|tails| tails.iter().any(|tail| tail.is_empty()))
+        self.tails(token).first().is_some_and(|(_, tail)| tail.is_empty())
     }
 
     /// How far back from its end a repetition in `window` may reach: to the last breaker, whose longest form counts.
@@ -52,18 +71,16 @@ impl DryBreakers {
         if self.is_empty() {
             return window.len();
         }
-        let last = window.iter().enumerate().rev().find_map(|(at, head)| {
+        let last = window.iter().enumerate().rev().find_map(|(at, &head)| {
             let after = &window[at + 1..];
-            let tails = self.tails.get(head)?;
-            let longest = tails.iter().filter(|tail| after.starts_with(tail)).map(|tail| tail.len()).max()?;
-            Some(after.len() - longest)
+            Some(after.len() - longest(self.tails(head), after)?)
         });
         last.unwrap_or(window.len())
     }
 
     /// Every head with its tails, in no order.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, &[u32])> {
-        self.tails.iter().flat_map(|(&head, tails)| tails.iter().map(move |tail| (head, tail.as_slice())))
+        self.pairs.iter().map(|(head, tail)| (*head, tail.as_slice()))
     }
 
     /// A number that is the same for the same breakers everywhere, in whatever order they came, and another one for others.
@@ -71,20 +88,35 @@ impl DryBreakers {
         self.digest
     }
 
-    /// Adds the breakers of another table.
-    pub(super) fn merge(&mut self, other: &Self) {
-        for (&head, tails) in &other.tails {
-            tails.iter().for_each(|tail| self.add(head, tail.clone()));
-        }
+    /// The pairs, to make another table of.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, Tail)> + '_ {
+        self.pairs.iter().cloned()
     }
 
-    fn add(&mut self, head: u32, tail: Tail) {
-        let tails = self.tails.entry(head).or_default();
-        if !tails.contains(&tail) {
-            self.digest = self.digest.wrapping_add(digest(head, &tail));
-            tails.push(tail);
-        }
+    /// The pairs of a head, in the order of their tails.
+    fn tails(&self, head: u32) -> &[(u32, Tail)] {
+        self.heads.get(&head).map_or(&[], |range| &self.pairs[range.clone()])
     }
+}
+
+/// The length of the longest tail with which these tokens begin.
+fn longest(mut tails: &[(u32, Tail)], after: &[u32]) -> Option<usize> {
+    let mut longest = None;
+    // In order, the tails that begin alike stand together, the shortest of them first.
+    for (i, token) in after.iter().enumerate() {
+        if tails.len() <= FEW {
+            break;
+        }
+        if tails[0].1.len() == i {
+            longest = Some(i);
+            tails = &tails[1..];
+        }
+        let from = tails.partition_point(|(_, tail)| tail[i] < *token);
+        let to = from + tails[from..].partition_point(|(_, tail)| tail[i] == *token);
+        tails = &tails[from..to];
+    }
+    let few = tails.iter().filter(|(_, tail)| after.starts_with(tail)).map(|(_, tail)| tail.len()).max();
+    few.max(longest)
 }
 
 /// FNV-1a over a head and its tail.
@@ -116,18 +148,22 @@ impl ByByte {
         }
         Self(tokens)
     }
+
+    /// The tokens that hold the first byte of a text.
+    pub fn with_first_of(&self, text: &[u8]) -> &[u32] {
+        text.first().map_or(&[], |&first| &self.0[first as usize])
+    }
 }
 
 /// The breakers of one text over a vocabulary, already cut.
 pub(super) fn find(vocab: &dyn Vocab, by_byte: &ByByte, text: &[u8]) -> Result<DryBreakers, EncodeError> {
-    let mut table = DryBreakers::default();
-    let Some((&first, _)) = text.split_first() else { return Ok(table) };
+    let mut pairs = Vec::new();
     // The rest after each overlap is encoded once.
     let mut rests: Vec<Option<Tail>> = vec![None; text.len()];
-    for &id in &by_byte.0[first as usize] {
+    for &id in by_byte.with_first_of(text) {
         let piece = vocab.lone_piece(id);
         if memchr::memmem::find(&piece, text).is_some() {
-            table.add(id, Tail::new());
+            pairs.push((id, Tail::new()));
             continue;
         }
         let longest = piece.len().min(text.len() - 1);
@@ -140,10 +176,10 @@ pub(super) fn find(vocab: &dyn Vocab, by_byte: &ByByte, text: &[u8]) -> Result<D
                     unknown.insert(rest.into()).clone()
                 }
             };
-            table.add(id, rest);
+            pairs.push((id, rest));
         }
     }
-    Ok(table)
+    Ok(pairs.into_iter().collect())
 }
 
 #[cfg(test)]
@@ -187,15 +223,13 @@ mod tests {
 
     /// Without the cache: the toy vocabularies of these tests are all equal.
     fn dry_breakers(vocab: &Toy, texts: &[impl AsRef<[u8]>]) -> Result<DryBreakers, EncodeError> {
-        let mut table = DryBreakers::default();
-        for text in texts {
-            table.merge(&find(vocab, &ByByte::new(vocab), cut(text.as_ref()))?);
-        }
-        Ok(table)
+        let found = |text: &[u8]| find(vocab, &ByByte::new(vocab), cut(text));
+        let tables: Vec<DryBreakers> = texts.iter().map(|text| found(text.as_ref())).collect::<Result<_, _>>()?;
+        Ok(tables.into_iter().flat_map(|table| table.pairs).collect())
     }
 
     fn tails(table: &DryBreakers, head: u32) -> Vec<Vec<u32>> {
-        table.tails.get(&head).into_iter().flatten().map(|tail| tail.to_vec()).collect()
+        table.tails(head).iter().map(|(_, tail)| tail.to_vec()).collect()
     }
 
     #[test]
@@ -242,6 +276,30 @@ mod tests {
         assert_eq!(table.reach(&[7, 8, 6, 5]), 1);
         assert_eq!(table.reach(&[9, 8, 7]), 2);
         assert_eq!(table.reach(&[]), 0);
+    }
+
+    /// Many tails of a head are searched in their order, and give what comparing each gives.
+    #[test]
+    fn many_tails_are_as_few() {
+        let mut rng = crate::Mt19937::new(8);
+        let mut tokens = |n: u32| -> Vec<u32> { (0..rng.next_u32() % n).map(|_| rng.next_u32() % 3).collect() };
+        for _ in 0..500 {
+            let breakers: Vec<Vec<u32>> = (0..60).map(|_| [vec![7], tokens(6)].concat()).collect();
+            let (table, after) = (DryBreakers::from_tokens(&breakers), tokens(8));
+            let tails = table.tails(7);
+            assert!(tails.len() > FEW);
+            let plain = tails.iter().filter(|(_, tail)| after.starts_with(tail)).map(|(_, tail)| tail.len()).max();
+            assert_eq!(longest(tails, &after), plain, "{after:?}: {tails:?}");
+        }
+    }
+
+    /// Tails of one head, of which each was compared with all before it.
+    #[test]
+    fn many_breakers_of_one_head_take_no_square_of_time() {
+        let breakers: Vec<Vec<u32>> = (0..100_000).map(|i| vec![1, i % 1000, i / 1000]).collect();
+        let table = DryBreakers::from_tokens(&breakers);
+        assert_eq!((table.len(), table.reach(&[1, 5, 7, 1, 1])), (100_000, 2));
+        assert_eq!(table.reach(&[[5; 1000], [1; 1000]].concat()), 0);
     }
 
     #[test]

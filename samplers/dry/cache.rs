@@ -11,6 +11,11 @@ use crate::core::{EncodeError, Vocab};
 const MAX_PAIRS: usize = 1 << 20;
 const MAX_KEPT: usize = 1024;
 
+/// So many pieces are searched for the texts of one list, and so many pairs may it make: some hundred texts over a large vocabulary
+/// are a hundredth of it, and a million would take hours.
+const MAX_SEARCHED: usize = 1 << 27;
+const MAX_MADE: usize = 1 << 22;
+
 /// The tables of one vocabulary.
 #[derive(Default)]
 struct Tables {
@@ -34,7 +39,7 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 /// and a text ends at a byte of 0.
 ///
 /// # Errors
-/// A rest that the vocabulary cannot encode.
+/// A rest that the vocabulary cannot encode, or so many texts that they would take minutes.
 pub fn dry_breakers(vocab: &Arc<dyn Vocab>, breakers: &[impl AsRef<[u8]>]) -> Result<Arc<DryBreakers>, EncodeError> {
     let mut texts: Vec<Vec<u8>> =
         breakers.iter().map(|text| cut(text.as_ref()).to_vec()).filter(|text| !text.is_empty()).collect();
@@ -50,23 +55,36 @@ pub fn dry_breakers(vocab: &Arc<dyn Vocab>, breakers: &[impl AsRef<[u8]>]) -> Re
     }
     let Tables { by_byte, of_text, of_list, n_pairs } = &mut *tables;
     let by_byte = by_byte.get_or_insert_with(|| ByByte::new(vocab.as_ref()));
-    let mut all = DryBreakers::default();
+    let (mut tables, mut n_searched, mut n_made) = (Vec::new(), 0, 0);
     for text in &texts {
         let table = match of_text.get(text) {
             Some(table) => table.clone(),
             None => {
+                n_searched += by_byte.with_first_of(text).len();
+                if n_searched > MAX_SEARCHED {
+                    return Err(too_many(text, texts.len(), vocab.n_tokens()));
+                }
                 let table = Arc::new(find(vocab.as_ref(), by_byte, text)?);
                 *n_pairs += table.len();
                 of_text.insert(text.clone(), table.clone());
                 table
             }
         };
-        all.merge(&table);
+        n_made += table.len();
+        if n_made > MAX_MADE {
+            return Err(too_many(text, texts.len(), vocab.n_tokens()));
+        }
+        tables.push(table);
     }
-    let all = Arc::new(all);
+    let all: Arc<DryBreakers> = Arc::new(tables.iter().flat_map(|table| table.iter()).collect());
     *n_pairs += all.len();
     of_list.insert(texts, all.clone());
     Ok(all)
+}
+
+fn too_many(text: &[u8], n_texts: usize, n_tokens: usize) -> EncodeError {
+    let why = format!("the {n_texts} breakers of this list are too many for {n_tokens} tokens");
+    EncodeError { text: text.escape_ascii().to_string(), why }
 }
 
 fn tables_of(vocab: &Arc<dyn Vocab>) -> Arc<Mutex<Tables>> {
