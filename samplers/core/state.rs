@@ -42,12 +42,20 @@ impl StepState for Mt19937 {
 #[derive(Debug)]
 pub struct StateReader<'a> {
     rest: &'a [u64],
+    /// How many outputs its generators may be on, together.
+    left: u64,
 }
 
 impl<'a> StateReader<'a> {
     /// A reader of all numbers of a chain.
     pub fn new(state: &'a [u64]) -> Self {
-        Self { rest: state }
+        Self { rest: state, left: u64::MAX }
+    }
+
+    /// A reader of numbers that came from elsewhere: all generators together are 2^31 outputs on at most, which take seconds to go
+    /// through, however many there are.
+    pub fn of_snapshot(state: &'a [u64]) -> Self {
+        Self { rest: state, left: MAX_TAKEN }
     }
 
     /// The next number.
@@ -87,6 +95,9 @@ impl<'a> StateReader<'a> {
         if taken > MAX_TAKEN {
             return Err(StepError::State(format!("a generator is {taken} outputs on, and {MAX_TAKEN} is the most")));
         }
+        self.left = self.left.checked_sub(taken).ok_or_else(|| {
+            StepError::State(format!("its generators are together further on, and {MAX_TAKEN} is the most"))
+        })?;
         Ok(Mt19937::at(seed, taken))
     }
 
@@ -110,5 +121,18 @@ mod tests {
         let error = StateReader::new(&[u64::MAX]).generator(1).unwrap_err().to_string();
         assert_eq!(error, "state: a generator is 18446744073709551615 outputs on, and 2147483648 is the most");
         assert_eq!(state.number().unwrap_err().to_string(), "state: it ends too early");
+    }
+
+    /// A thousand generators that somebody made up must not take an hour.
+    #[test]
+    fn the_generators_of_a_snapshot_are_so_far_on_together() {
+        let numbers = [1000, MAX_TAKEN - 1000, 1];
+        let mut state = StateReader::of_snapshot(&numbers);
+        assert!(state.generator(1).is_ok());
+        state.left -= MAX_TAKEN - 2000;
+        let error = state.generator(1).unwrap_err().to_string();
+        assert_eq!(error, "state: its generators are together further on, and 2147483648 is the most");
+        let mut own = StateReader::new(&[1000, 1000]);
+        assert!(own.generator(1).is_ok() && own.generator(1).is_ok() && own.is_done());
     }
 }

@@ -142,7 +142,8 @@ impl Sampler {
 
     /// Takes the last `n` accepted tokens back: the history, generators and averages are those of before they were drawn. With
     /// 0 it undoes a draw that was not accepted.
-    /// The states of the last 256 tokens are kept; [`with_rewind_depth`](Self::with_rewind_depth) changes that.
+    /// The states of the last 256 tokens are kept; [`with_rewind_depth`](Self::with_rewind_depth) changes that. Together they take
+    /// 128 MB at most, which only chains of very many steps reach.
     ///
     /// # Errors
     /// More tokens than states are kept; nothing changes then.
@@ -207,7 +208,7 @@ impl Sampler {
         for (i, &token) in snapshot.history.iter().enumerate() {
             if i < snapshot.n_prompt { history.push_prompt(token) } else { history.push(token) }
         }
-        let mut state = StateReader::new(&snapshot.state);
+        let mut state = StateReader::of_snapshot(&snapshot.state);
         other.chain.load(&mut state, &other.ctx).map_err(EngineError::State)?;
         if !state.is_done() {
             return Err(EngineError::State(StepError::State("it goes on behind the last step".into())));
