@@ -18,8 +18,16 @@ use crate::params::Params;
 use crate::sampler::{NonFinite, Sampler};
 use crate::vocab_file::VocabFile;
 
-/// Rows of a case hold so many logits at most, together.
+/// Rows of a case hold so many logits at most, together, and no vocabulary is larger.
 const MAX_LOGITS: usize = 1 << 26;
+
+/// Refuses rows that would fill the memory: a case of a few bytes can name very many.
+fn check_size(n_rows: usize, n_vocab: usize) -> Result<(), Failure> {
+    match n_rows.checked_mul(n_vocab.max(1)) {
+        Some(n) if n <= MAX_LOGITS => Ok(()),
+        _ => Err(format!("{n_rows} rows of {n_vocab} logits are too many")),
+    }
+}
 
 impl Replayer {
     /// Replays one case. `dir` is where the files that it names lie.
@@ -98,6 +106,9 @@ impl Replayer {
                     Arc::new(more.with_control(named.special.iter().copied()))
                 })
             }
+            (None, Some(n_vocab)) if n_vocab > MAX_LOGITS => {
+                return Err(format!("a vocabulary of {n_vocab} tokens is too large"));
+            }
             (None, Some(n_vocab)) => Some(Arc::new(VocabFile::blank(n_vocab).with_encodings(encodings))),
             (None, None) => None,
         })
@@ -107,10 +118,7 @@ impl Replayer {
         let rows: Vec<Vec<f32>> = match logits {
             CaseLogits::Synthetic(rows) => {
                 let synthetic = &rows.synthetic;
-                match synthetic.rows.checked_mul(synthetic.n_vocab) {
-                    Some(n) if n <= MAX_LOGITS => {}
-                    _ => return Err(format!("{} rows of {} logits are too many", synthetic.rows, synthetic.n_vocab)),
-                }
+                check_size(synthetic.rows, synthetic.n_vocab)?;
                 (0..synthetic.rows).map(|i| synthetic.row(i)).collect()
             }
             CaseLogits::Values(rows) => {
@@ -127,8 +135,14 @@ impl Replayer {
 
 fn file_rows(rows: &FileRows, file: &LogitsFile) -> Result<Vec<Vec<f32>>, Failure> {
     let beyond = || format!("{} has {} rows, and others are asked for", rows.file, file.n_rows());
+    if let Some(ids) = &rows.row_ids {
+        check_size(ids.len(), file.n_vocab())?;
+    }
     let ids: Vec<usize> = match (&rows.rows, &rows.row_ids) {
-        (Some([from, to]), None) if *to <= file.n_rows() => (*from..*to).collect(),
+        (Some([from, to]), None) if *to <= file.n_rows() => {
+            check_size(to.saturating_sub(*from), file.n_vocab())?;
+            (*from..*to).collect()
+        }
         (Some(_), None) => return Err(beyond()),
         (None, Some(ids)) => ids.clone(),
         _ => return Err("logits of a file have either rows or row_ids".into()),
