@@ -15,12 +15,40 @@ use crate::error::{FileError, FileProblem};
 #[derive(Debug, Clone)]
 pub struct VocabFile {
     n_tokens: usize,
-    pieces: Vec<Vec<u8>>,
+    pieces: Pieces,
     control: BTreeSet<u32>,
     eog: BTreeSet<u32>,
     eot: Option<u32>,
     eos: Option<u32>,
     encodings: BTreeMap<Vec<u8>, Vec<u32>>,
+}
+
+/// A packed vocabulary is some megabytes; what unpacks to more than so many bytes is none.
+const MAX_UNPACKED: u64 = 1 << 26;
+
+/// The bytes of all tokens, one after another: tables of millions of tokens take little more than the file.
+#[derive(Debug, Clone, Default)]
+struct Pieces {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl Pieces {
+    fn push(&mut self, piece: &[u8]) -> Result<(), String> {
+        self.bytes.extend_from_slice(piece);
+        let end =
+            u32::try_from(self.bytes.len()).map_err(|_| "its tokens are longer than 4 GB together".to_string())?;
+        self.ends.push(end);
+        Ok(())
+    }
+
+    /// The bytes of a token; none beyond the last.
+    fn get(&self, id: u32) -> &[u8] {
+        let id = id as usize;
+        let Some(&end) = self.ends.get(id) else { return &[] };
+        let start = id.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start as usize..end as usize]
+    }
 }
 
 #[derive(Deserialize)]
@@ -62,21 +90,23 @@ impl VocabFile {
 
     fn from_json(text: &str) -> Result<Self, String> {
         let raw: Raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let decode = |(id, piece): (usize, &String)| {
-            hex::decode(piece).map_err(|error| format!("pieces_hex: token {id}: {error}"))
-        };
-        let pieces: Vec<Vec<u8>> = raw.pieces_hex.iter().enumerate().map(decode).collect::<Result<_, _>>()?;
+        let mut pieces = Pieces::default();
+        for (id, piece) in raw.pieces_hex.iter().enumerate() {
+            pieces.push(&hex::decode(piece).map_err(|error| format!("pieces_hex: token {id}: {error}"))?)?;
+        }
         let encodings = raw.encode.into_iter().map(|(text, tokens)| (text.into_bytes(), tokens)).collect();
-        let (n_tokens, control) = (pieces.len(), raw.control);
+        let (n_tokens, control) = (pieces.ends.len(), raw.control);
         Ok(Self { n_tokens, pieces, control, eog: raw.eog, eot: raw.eot, eos: raw.eos, encodings })
     }
 
     fn from_gz(path: &Path) -> Result<Self, String> {
         let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
-        // A vocabulary is some megabytes; what unpacks to more is none.
-        let mut unpacked = flate2::read::GzDecoder::new(file).take(1 << 28);
+        let mut unpacked = flate2::read::GzDecoder::new(file).take(MAX_UNPACKED + 1);
         unpacked.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        if bytes.len() as u64 > MAX_UNPACKED {
+            return Err(format!("it unpacks to more than {} MB: it is no vocabulary", MAX_UNPACKED >> 20));
+        }
         let mut rest = bytes.as_slice();
         let mut take = |n: usize| -> Result<&[u8], String> {
             let (taken, left) = rest.split_at_checked(n).ok_or("it ends too early")?;
@@ -85,9 +115,11 @@ impl VocabFile {
         };
         let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
         let n_tokens = number(take(4)?) as usize;
-        let lengths = take(n_tokens)?.to_vec();
-        let pieces: Vec<Vec<u8>> =
-            lengths.iter().map(|&n| take(n.into()).map(<[u8]>::to_vec)).collect::<Result<_, _>>()?;
+        let lengths = take(n_tokens)?;
+        let mut pieces = Pieces::default();
+        for &n in lengths {
+            pieces.push(take(n.into())?)?;
+        }
         let n_eog = number(take(4)?) as usize;
         let eog = take(n_eog.saturating_mul(4))?.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)).collect();
         let mut end = || take(4).map(|bytes| u32::try_from(number(bytes) as i32).ok());
@@ -97,7 +129,7 @@ impl VocabFile {
 
     /// A vocabulary of so many empty pieces, for what needs no more than their number.
     pub(crate) fn blank(n_tokens: usize) -> Self {
-        let (pieces, control, eog) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        let (pieces, control, eog) = (Pieces::default(), BTreeSet::new(), BTreeSet::new());
         Self { n_tokens, pieces, control, eog, eot: None, eos: None, encodings: BTreeMap::new() }
     }
 
@@ -120,7 +152,7 @@ impl Vocab for VocabFile {
     }
 
     fn piece(&self, id: u32) -> &[u8] {
-        self.pieces.get(id as usize).map_or(&[], Vec::as_slice)
+        self.pieces.get(id)
     }
 
     fn is_control(&self, id: u32) -> bool {
