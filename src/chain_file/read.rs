@@ -1,6 +1,7 @@
 //! Reading a chain file: every problem that it has, each with its place.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use sampler_steps::{Chain, ChainError, Ctx, SamplerStep, StepError, registered_steps, step_fields};
 use serde_json::{Map, Value};
@@ -22,7 +23,8 @@ pub fn parse(text: &str, format: Format) -> Result<ChainFile, Vec<FileProblem>> 
         Format::Json => parse_json(text),
         Format::Toml => parse_toml(text),
     };
-    let mut reader = Reader { text, problems: Vec::new(), more: FileProblem::new(None, "") };
+    let (problems, more) = (Vec::new(), FileProblem::new(None, ""));
+    let mut reader = Reader { text, problems, more, known: registered_steps(), fields: HashMap::new() };
     let file = match document {
         Ok(document) => reader.file(&document),
         Err(error) => {
@@ -38,6 +40,10 @@ struct Reader<'t> {
     problems: Vec<FileProblem>,
     /// Takes the problems that are too many to tell.
     more: FileProblem,
+    /// The steps that there are.
+    known: Vec<String>,
+    /// The parameters of those that were met: a file may have a step a million times.
+    fields: HashMap<String, Option<Rc<[String]>>>,
 }
 
 /// A step with where it stands, to find it again when something is wrong with the chain.
@@ -134,19 +140,13 @@ impl Reader<'_> {
             self.problem(kind.at, what).field = Some("type".into());
             return None;
         };
-        let known = registered_steps();
-        if !known.iter().any(|step| step == name) {
-            let problem = self.problem(kind.at, format!("there is no step {}", name.escape_debug()));
-            problem.field = Some("type".into());
-            problem.nearest = nearest(name, known.iter().map(String::as_str)).map(String::from);
-            problem.help = Some(format!(
-                "there are {}. A step of another crate is there only if the program uses that crate: name it in the code, \
-                 too (use its_crate as _;), or the linker leaves it out",
-                known.join(", ")
-            ));
+        if !self.known.iter().any(|step| step == name) {
+            if self.problems.len() < MAX_PROBLEMS {
+                self.unknown_step(kind.at, name);
+            }
             return None;
         }
-        if let Some(fields) = step_fields(name) {
+        if let Some(fields) = self.fields_of(name) {
             let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
             self.unknown_keys(entries, &fields, Some("type"));
         }
@@ -154,6 +154,27 @@ impl Reader<'_> {
             return self.inner_chain(node, index, places);
         }
         self.plain_step(node, entries, name)
+    }
+
+    fn unknown_step(&mut self, at: usize, name: &str) {
+        let nearest = nearest(name, self.known.iter().map(String::as_str)).map(String::from);
+        let help = format!(
+            "there are {}. A step of another crate is there only if the program uses that crate: name it in the code, \
+             too (use its_crate as _;), or the linker leaves it out",
+            self.known.join(", ")
+        );
+        let problem = self.problem(at, format!("there is no step {}", name.escape_debug()));
+        (problem.field, problem.nearest, problem.help) = (Some("type".into()), nearest, Some(help));
+    }
+
+    /// The parameters of a step, in the order of its struct; none where it takes any.
+    fn fields_of(&mut self, name: &str) -> Option<Rc<[String]>> {
+        if let Some(fields) = self.fields.get(name) {
+            return fields.clone();
+        }
+        let fields: Option<Rc<[String]>> = step_fields(name).map(Into::into);
+        self.fields.insert(name.to_string(), fields.clone());
+        fields
     }
 
     fn inner_chain(&mut self, node: &Node, index: &str, places: &mut Vec<Place>) -> Option<Box<dyn SamplerStep>> {
@@ -174,7 +195,7 @@ impl Reader<'_> {
             return None;
         }
         let before = self.problems.len();
-        let known = step_fields(name);
+        let known = self.fields_of(name);
         let is_parameter = |entry: &&Entry| entry.key != "type";
         let is_known = |entry: &&Entry| known.as_ref().is_none_or(|known| known.contains(&entry.key));
         // A serde error does not say which field it is about, so each is tried alone.
@@ -248,6 +269,9 @@ impl Reader<'_> {
         for entry in entries {
             if known.contains(&entry.key.as_str()) || tag == Some(entry.key.as_str()) {
                 continue;
+            }
+            if self.problems.len() >= MAX_PROBLEMS {
+                return;
             }
             let help = match known {
                 [] => "this step takes none".to_string(),
