@@ -1,6 +1,6 @@
 //! INI files: `[*]`, over which a named section lies; `;` and `#` begin comments wherever they stand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{Flag, FlagKind, Given, section_error, translate};
 use crate::document::{Entry, Node, NodeKind};
@@ -9,6 +9,9 @@ use crate::import::draft::{Draft, shortened};
 use crate::import::llama_cpp::others::other_flag;
 use crate::import::report::Fate;
 use crate::names::nearest;
+
+/// Of so many keys that are no option of the draw the nearest known name is looked for.
+const MAX_COMPARED: usize = 100;
 
 /// Options before any header belong to this section.
 const DEFAULT: &str = "default";
@@ -52,7 +55,7 @@ pub fn read_ini(text: &str, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     sections.retain(|section| section.name == "*" || section.name == chosen);
     sections.sort_by_key(|section| section.name != "*");
     let mut given: Vec<Given> = Vec::new();
-    let mut others: Vec<Entry> = Vec::new();
+    let mut others = Others::default();
     for Section { name, lines } in sections {
         let mut by_key: BTreeMap<String, Line> = BTreeMap::new();
         for line in lines {
@@ -65,12 +68,26 @@ pub fn read_ini(text: &str, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     }
     // llama.cpp has its options in the order of their names.
     given.sort_by_key(|one| one.flag.kind == FlagKind::Names);
-    translate(&given, others, draft);
+    translate(&given, others.entries, draft);
     Ok(())
 }
 
+/// What is no option of the draw, with the keys to look it up by: a section may have a million.
+#[derive(Default)]
+struct Others {
+    entries: Vec<Entry>,
+    keys: std::collections::HashSet<String>,
+}
+
+impl Others {
+    fn push(&mut self, entry: Entry) {
+        self.keys.insert(entry.key.clone());
+        self.entries.push(entry);
+    }
+}
+
 /// Takes a line of a section over what was given before.
-fn put(line: Line, section: &str, given: &mut Vec<Given>, others: &mut Vec<Entry>, draft: &mut Draft<'_>) {
+fn put(line: Line, section: &str, given: &mut Vec<Given>, others: &mut Others, draft: &mut Draft<'_>) {
     let Line { key, value, at, cut } = line;
     if !cut.is_empty() && key == "samplers" {
         let why = "; begins a comment in an INI file; sampler-seq takes letters instead".to_string();
@@ -91,7 +108,7 @@ fn put(line: Line, section: &str, given: &mut Vec<Given>, others: &mut Vec<Entry
         given.push(Given { flag, name: key, text: switched(flag, value), at });
         return;
     }
-    if others.iter().any(|entry| entry.key == key) {
+    if others.keys.contains(&key) {
         return;
     }
     let is_other = ["--", "-"].iter().any(|dashes| other_flag(&format!("{dashes}{key}")).is_some())
@@ -101,8 +118,9 @@ fn put(line: Line, section: &str, given: &mut Vec<Given>, others: &mut Vec<Entry
         Fate::Elsewhere { why: "how llama.cpp runs".into() }
     } else {
         let names = super::llama_cpp_flags().iter().flat_map(|flag| flag.names.iter());
-        let nearest = nearest(&key, names.map(|name| name.trim_start_matches('-'))).map(String::from);
-        Fate::Unknown { nearest }
+        let search = || nearest(&key, names.map(|name| name.trim_start_matches('-'))).map(String::from);
+        // A section with more unknown keys is most likely of another kind, and comparing takes long.
+        Fate::Unknown { nearest: (others.entries.len() < MAX_COMPARED).then(search).flatten() }
     };
     draft.note(&key, fate);
     let value = Node { at, kind: NodeKind::Scalar(value.into()) };
@@ -130,14 +148,17 @@ fn canonical(name: &str) -> String {
 
 /// The sections in the file's order. One that comes again takes the place of the first.
 fn sections(text: &str, draft: &mut Draft<'_>) -> Vec<Section> {
-    let mut sections: Vec<Section> = Vec::new();
+    let mut sections: Vec<Option<Section>> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let mut current = Section { name: DEFAULT.to_string(), lines: Vec::new() };
     let mut close = |section: Section| {
         if section.name == DEFAULT && section.lines.is_empty() {
             return;
         }
-        sections.retain(|earlier| earlier.name != section.name);
-        sections.push(section);
+        if let Some(earlier) = places.insert(section.name.clone(), sections.len()) {
+            sections[earlier] = None;
+        }
+        sections.push(Some(section));
     };
     let mut at = 0;
     for line in text.split_inclusive(['\n', '\r']) {
@@ -171,7 +192,7 @@ fn sections(text: &str, draft: &mut Draft<'_>) -> Vec<Section> {
         }
     }
     close(current);
-    sections
+    sections.into_iter().flatten().collect()
 }
 
 /// `key = value`, and what a comment without space before it cuts off.
@@ -193,6 +214,20 @@ fn key_and_value(content: &str) -> Option<(&str, String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::{Options, import};
+
+    /// Each section was compared with all before it, and each unknown key, too.
+    #[test]
+    fn many_sections_and_keys_take_no_square_of_time() {
+        let sections: String = (0..100_000).map(|i| format!("[{i}]\ntop-k = {i}\n")).collect();
+        let keys: String = (0..100_000).map(|i| format!("x{i} = 1\n")).collect();
+        let text = sections + "[5]\ntop-k = 7\n" + &keys;
+        let options = Options { preset: Some("5".into()), ..Options::default() };
+        let imported = import(&text, "a.ini".as_ref(), &options).unwrap();
+        assert_eq!(imported.report.notes.len(), 100_001, "{:?}", &imported.report.notes[..3]);
+        let toml = imported.chain.to_text(crate::Format::Toml).unwrap();
+        assert!(toml.contains("k = 7\n"), "the last section of a name counts: {toml}");
+    }
 
     #[test]
     fn comments_begin_anywhere() {
