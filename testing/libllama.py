@@ -76,6 +76,9 @@ INT_MAX = 2**31 - 1
 class Libllama:
     """The part of libllama's C API that the recorders call."""
 
+    # Where builds differ: whether penalties are told the vocabulary's size, and DRY the context's.
+    PENALTIES_KNOW_VOCABULARY = True
+    DRY_CONTEXT = ()
     DRY_TESTING = "_Z30llama_sampler_init_dry_testingffiiRKSt6vectorIS_IiSaIiEESaIS1_EE"
 
     REASONING_BUDGET = ("_Z28common_reasoning_budget_initPK11llama_vocabRKSt6vectorIS2_IiSaIiEESaIS4_EES8_RKS4_i"
@@ -94,9 +97,11 @@ class Libllama:
         self.declare("llama_sampler_free", None, pointer)
         self.declare("llama_sampler_chain_init", pointer, ChainParams)
         self.declare("llama_sampler_chain_add", None, pointer, pointer)
-        self.declare("llama_sampler_init_penalties", pointer, i32, i32, real, real, real)
-        self.declare("llama_sampler_init_dry", pointer, pointer, real, real, i32, i32, pointer, size)
-        self.declare(self.DRY_TESTING, pointer, real, real, i32, i32, ctypes.POINTER(StdVector))
+        vocabulary = (i32,) * self.PENALTIES_KNOW_VOCABULARY
+        context = (i32,) * len(self.DRY_CONTEXT)
+        self.declare("llama_sampler_init_penalties", pointer, *vocabulary, i32, real, real, real)
+        self.declare("llama_sampler_init_dry", pointer, pointer, *context, real, real, i32, i32, pointer, size)
+        self.declare(self.DRY_TESTING, pointer, *context, real, real, i32, i32, ctypes.POINTER(StdVector))
         self.declare("llama_sampler_init_top_n_sigma", pointer, real)
         self.declare("llama_sampler_init_top_k", pointer, i32)
         self.declare("llama_sampler_init_typical", pointer, real, size)
@@ -132,7 +137,8 @@ class Libllama:
         p = {**STEP_DEFAULTS[kind], **p}
         lib = self.lib
         if kind == "penalties":
-            return lib.llama_sampler_init_penalties(n_vocab, p["last_n"], p["repeat"], p["freq"], p["present"])
+            vocabulary = (n_vocab,) * self.PENALTIES_KNOW_VOCABULARY
+            return lib.llama_sampler_init_penalties(*vocabulary, p["last_n"], p["repeat"], p["freq"], p["present"])
         if kind == "dry":
             return self.dry(p)
         if kind == "top_n_sigma":
@@ -177,10 +183,10 @@ class Libllama:
         """The DRY sampler that llama-server makes: its breakers are strings, found in the pieces of a vocabulary."""
         strings = (ctypes.c_char_p * len(breakers))(*[breaker.encode() for breaker in breakers])
         return self.lib.llama_sampler_init_dry(
-            vocab, p["multiplier"], p["base"], p["allowed_length"], p["last_n"], strings, len(strings))
+            vocab, *self.DRY_CONTEXT, p["multiplier"], p["base"], p["allowed_length"], p["last_n"], strings, len(strings))
 
     def dry(self, p):
-        numbers = (p["multiplier"], p["base"], p["allowed_length"], p["last_n"])
+        numbers = (*self.DRY_CONTEXT, p["multiplier"], p["base"], p["allowed_length"], p["last_n"])
         breakers = [breaker for breaker in p["breaker_tokens"] if breaker]
         off = p["multiplier"] == 0 or np.float32(p["base"]) < 1 or p["last_n"] <= 0
         if off or not breakers:
