@@ -24,7 +24,11 @@ const THRESHOLD: f32 = 0.2;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Infill {}
+pub struct Infill {
+    /// Places of candidates: in the order of their texts, and those whose text one begins.
+    #[serde(skip)]
+    places: [Vec<usize>; 2],
+}
 
 crate::describe_step!(Infill);
 
@@ -56,7 +60,7 @@ impl SamplerStep for Infill {
             return;
         }
 
-        merge_prefixes(cands, vocab.as_ref());
+        merge_prefixes(cands, vocab.as_ref(), &mut self.places);
         cands.retain(|cand| !is_below(cand.p, THRESHOLD) || is_end(cand.id));
         let n_text = cands.as_slice().iter().filter(|cand| !is_end(cand.id)).count();
         if n_text == 0 {
@@ -85,28 +89,28 @@ fn is_below(p: f32, threshold: f32) -> bool {
 const FEW: usize = 64;
 
 /// Adds the probability of a candidate to one whose text begins it, or is begun by it; the likelier of the two stays.
-fn merge_prefixes(cands: &mut CandSet<'_>, vocab: &dyn Vocab) {
-    if cands.len() <= FEW {
-        let places: Vec<usize> = (0..cands.len()).collect();
-        for i in 0..cands.len() {
-            merge_into(cands, vocab, i, &places);
-        }
-        return;
+fn merge_prefixes(cands: &mut CandSet<'_>, vocab: &dyn Vocab, [by_text, begun]: &mut [Vec<usize>; 2]) {
+    let n = cands.len();
+    if n <= FEW {
+        return (0..n).for_each(|i| merge_into(cands, vocab, i, 0..n));
     }
     // In the order of their texts, all that one text begins stand together, from it on.
-    let texts: Vec<&[u8]> = cands.as_slice().iter().map(|cand| text(vocab, cand.id)).collect();
-    let mut by_text: Vec<usize> = (0..texts.len()).collect();
-    by_text.sort_unstable_by_key(|&place| (texts[place], place));
-    let mut begun = Vec::new();
-    for (i, start) in texts.iter().enumerate().filter(|(_, start)| !start.is_empty()) {
-        if cands.get(i).is_none_or(|cand| cand.logit == f32::NEG_INFINITY) {
+    by_text.clear();
+    by_text.extend(0..n);
+    let all = cands.as_slice();
+    by_text.sort_unstable_by_key(|&place| (text(vocab, all[place].id), place));
+    for i in 0..n {
+        let all = cands.as_slice();
+        let text_of = |place: usize| text(vocab, all[place].id);
+        let start = text_of(i);
+        if start.is_empty() || all[i].logit == f32::NEG_INFINITY {
             continue;
         }
-        let from = by_text.partition_point(|&place| texts[place] < *start);
+        let from = by_text.partition_point(|&place| text_of(place) < start);
         begun.clear();
-        begun.extend(by_text[from..].iter().take_while(|&&place| texts[place].starts_with(start)));
+        begun.extend(by_text[from..].iter().take_while(|&&place| text_of(place).starts_with(start)));
         begun.sort_unstable();
-        merge_into(cands, vocab, i, &begun);
+        merge_into(cands, vocab, i, begun.iter().copied());
     }
 }
 
@@ -116,8 +120,8 @@ fn text(vocab: &dyn Vocab, id: u32) -> &[u8] {
 }
 
 /// Compares one candidate with those at some places, in their order, until it is merged away itself.
-fn merge_into(cands: &mut CandSet<'_>, vocab: &dyn Vocab, i: usize, places: &[usize]) {
-    for &j in places {
+fn merge_into(cands: &mut CandSet<'_>, vocab: &dyn Vocab, i: usize, places: impl Iterator<Item = usize>) {
+    for j in places {
         let (Some(a), Some(b)) = (cands.get(i), cands.get(j)) else { return };
         if a.logit == f32::NEG_INFINITY {
             return;
@@ -146,7 +150,7 @@ mod tests {
         let texts = words.iter().map(|(text, _)| text.to_string()).collect();
         let logits: Vec<f32> = words.iter().map(|(_, p)| p.ln()).collect();
         let mut ctx = Ctx::new(1).with_vocab(Arc::new(Words(texts)));
-        let mut step = Infill {};
+        let mut step = Infill::default();
         step.prepare(&ctx).unwrap();
         apply(&mut step, &logits, &mut ctx)
     }
@@ -189,7 +193,7 @@ mod tests {
         let mut buf = crate::CandBuf::default();
         let mut cands = CandSet::from_cands(&sorted, true, &mut buf);
         cands.select(5);
-        Infill {}.apply(&mut cands, &mut ctx);
+        Infill::default().apply(&mut cands, &mut ctx);
         assert_eq!((cands.as_slice().len(), cands.selected(), cands.selected_id()), (1, None, None));
     }
 
@@ -208,9 +212,8 @@ mod tests {
             let mut plain = CandSet::new(&logits, &mut plain_buf);
             cands.softmax(true);
             plain.softmax(true);
-            merge_prefixes(&mut cands, &words);
-            let places: Vec<usize> = (0..n).collect();
-            places.iter().for_each(|&i| merge_into(&mut plain, &words, i, &places));
+            merge_prefixes(&mut cands, &words, &mut Default::default());
+            (0..n).for_each(|i| merge_into(&mut plain, &words, i, 0..n));
             let bits = |cand: &Cand| (cand.id, cand.logit.to_bits(), cand.p.to_bits());
             assert!(cands.as_slice().iter().map(bits).eq(plain.as_slice().iter().map(bits)), "{n}");
             let n_left = plain.as_slice().iter().filter(|cand| cand.logit > f32::NEG_INFINITY).count();
@@ -224,18 +227,18 @@ mod tests {
         let words: Vec<String> = (0..100_000).map(|i| format!("{i}")).collect();
         let mut ctx = Ctx::new(1).with_vocab(Arc::new(Words(words.into_iter().chain(["</s>".into()]).collect())));
         let logits: Vec<f32> = (0..100_001).map(|i| if i == 100_000 { -50.0 } else { (i % 7) as f32 / 7.0 }).collect();
-        let left = apply(&mut Infill {}, &logits, &mut ctx);
+        let left = apply(&mut Infill::default(), &logits, &mut ctx);
         assert_eq!(left.ids(), [100_000]);
     }
 
     #[test]
     fn wants_a_vocabulary() {
-        let error = Infill {}.prepare(&Ctx::new(1)).unwrap_err().to_string();
+        let error = Infill::default().prepare(&Ctx::new(1)).unwrap_err().to_string();
         assert_eq!(error, "infill: needs a vocabulary, and there is none: the step compares the texts of tokens");
     }
 
     #[test]
     fn file() {
-        round_trip(Box::new(Infill {}), r#"{"type":"infill"}"#);
+        round_trip(Box::new(Infill::default()), r#"{"type":"infill"}"#);
     }
 }

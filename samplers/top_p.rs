@@ -43,9 +43,7 @@ impl SamplerStep for TopP {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, _: &mut Ctx) {
-        if !self.is_off() {
-            cands.keep_nucleus(self.p, self.min_keep as usize);
-        }
+        cands.keep_nucleus(self.p, self.min_keep as usize);
     }
 
     fn is_off(&self) -> bool {

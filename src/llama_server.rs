@@ -184,7 +184,7 @@ fn with_step(chain: Chain, name: StepName, params: &Params) -> Chain {
             delta: params.dynatemp_range,
             exponent: params.dynatemp_exponent,
         }),
-        StepName::Infill => chain.with(Infill {}),
+        StepName::Infill => chain.with(Infill::default()),
         // It stands in dist's place, at the end.
         StepName::AdaptiveP => chain,
     }

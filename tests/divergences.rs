@@ -108,7 +108,7 @@ fn steps() -> Vec<Box<dyn SamplerStep>> {
         Box::new(Mirostat::default()),
         Box::new(MirostatV2::default()),
         Box::new(AdaptiveP::new(0.5, 0.9)),
-        Box::new(Infill {}),
+        Box::new(Infill::default()),
     ]
 }
 
@@ -263,6 +263,6 @@ fn the_smallest_numbers_do_not_overflow() {
 #[test]
 fn infill_wants_an_end() {
     let ctx = Ctx::new(1).with_vocab(Arc::new(Two { end: None }));
-    let error = Infill {}.prepare(&ctx).unwrap_err().to_string();
+    let error = Infill::default().prepare(&ctx).unwrap_err().to_string();
     assert_eq!(error, "infill: the vocabulary has neither an end of turn nor an end of sequence");
 }

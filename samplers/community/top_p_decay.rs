@@ -85,10 +85,7 @@ impl SamplerStep for TopPDecay {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
-        let share = self.share(ctx);
-        if share < 1.0 {
-            cands.keep_nucleus(share, self.min_keep as usize);
-        }
+        cands.keep_nucleus(self.share(ctx), self.min_keep as usize);
     }
 
     fn reset(&mut self, _: &Ctx) {

@@ -14,8 +14,12 @@ const FIRST_HEAD: usize = 256;
 
 impl CandSet<'_> {
     /// Computes p of the set as it lies, walks down from the best candidate and keeps all up to and including the first with which
-    /// the sum of p, in f32, reaches `p`, at least `min_keep`: llama.cpp's top-p. The set is sorted then.
+    /// the sum of p, in f32, reaches `p`, at least `min_keep`: llama.cpp's top-p. The set is sorted then. A `p` of 1 or more leaves the
+    /// set as it lies.
     pub fn keep_nucleus(&mut self, p: f32, min_keep: usize) {
+        if p >= 1.0 {
+            return;
+        }
         let mut sum = 0.0f32;
         self.softmax(false);
         self.keep_through(|i, cand| {

@@ -162,7 +162,7 @@ pub unsafe extern "C" fn llama_sampler_init_logit_bias(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn llama_sampler_init_infill(vocab: *const Vocab) -> *mut Sampler {
     count(Call::Infill);
-    let step = Step::new(Kind::Plain, c"infill", c"?infill", Infill {});
+    let step = Step::new(Kind::Plain, c"infill", c"?infill", Infill::default());
     // SAFETY: what the caller promises. The vocabulary is read here, and not kept.
     let vocab = (!vocab.is_null()).then(|| unsafe { RealVocab::read(vocab) });
     guard(|| {
