@@ -67,8 +67,8 @@ const NUMBERS: [f64; 23] = [
 fn extreme(rng: &mut Mt19937, value: &Value) -> Value {
     let tokens = |rng: &mut Mt19937, n: u32| (0..n).map(|_| rng.next_u32() % N_VOCAB as u32).collect::<Vec<u32>>();
     match value {
-        Value::Bool(_) => json!(rng.next_u32() % 2 == 0),
-        Value::Number(number) if number.is_u64() && rng.next_u32() % 2 == 0 => {
+        Value::Bool(_) => json!(rng.next_u32().is_multiple_of(2)),
+        Value::Number(number) if number.is_u64() && rng.next_u32().is_multiple_of(2) => {
             json!(of(rng, &[0u32, 1, 2, 3, 5, 12, u32::MAX]))
         }
         Value::Number(_) => match (of(rng, &NUMBERS), rng.next_u32() % 3) {
@@ -97,7 +97,7 @@ fn extreme(rng: &mut Mt19937, value: &Value) -> Value {
         },
         // What llama.cpp has does as llama.cpp does: it may leave nothing.
         Value::Object(_) => match of(rng, community()).1 {
-            step if step["steps"].is_null() && rng.next_u32() % 2 == 0 => varied(rng, &step),
+            step if step["steps"].is_null() && rng.next_u32().is_multiple_of(2) => varied(rng, &step),
             _ => value.clone(),
         },
         other => other.clone(),
@@ -107,7 +107,7 @@ fn extreme(rng: &mut Mt19937, value: &Value) -> Value {
 /// A step with some of its parameters at an end.
 fn varied(rng: &mut Mt19937, step: &Value) -> Value {
     let fields = step.as_object().unwrap().iter().map(|(name, value)| {
-        let keep = name == "type" || rng.next_u32() % 5 == 0;
+        let keep = name == "type" || rng.next_u32().is_multiple_of(5);
         (name.clone(), if keep { value.clone() } else { extreme(rng, value) })
     });
     Value::Object(fields.collect())
@@ -139,7 +139,7 @@ fn row(rng: &mut Mt19937) -> Vec<f32> {
     let (n, n_values) = (of(rng, &[1, 2, 3, N_VOCAB, N_VOCAB]), of(rng, &[1, 1, 2, 3, 9]));
     let of_row: Vec<f32> = (0..n_values).map(|_| of(rng, &values)).collect();
     // A row of 1,200 is read in blocks, and not written out.
-    let n = if rng.next_u32() % 8 == 0 { n * 100 } else { n };
+    let n = if rng.next_u32().is_multiple_of(8) { n * 100 } else { n };
     (0..n).map(|_| of(rng, &of_row)).collect()
 }
 
