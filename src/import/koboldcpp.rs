@@ -96,7 +96,8 @@ pub fn translate(draft: &mut Draft<'_>, names: Names) {
 /// What is left of the penalty for the older half of its window. 0 and 1 are off, and so it is for a penalty of 1 and below.
 fn slope(draft: &mut Draft<'_>) {
     let own = "rep_pen_slope";
-    let Some(slope) = draft.on(own, |_| false) else { return };
+    // As a float, which the step takes: a double next to 0 or 1 is that.
+    let Some(slope) = draft.on(own, |slope| [0.0, 1.0].contains(&(slope as f32))) else { return };
     if !draft.penalises() {
         return;
     }

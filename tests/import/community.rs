@@ -117,7 +117,7 @@ fn what_is_off_makes_no_step() {
         let text = format!("{{\"rep_pen_slope\": {slope}, \"rep_pen\": {penalty}, \"rep_pen_range\": 8}}");
         (types(&text, &of(Source::KoboldCpp)), report(&text, &of(Source::KoboldCpp)))
     };
-    for slope in ["0", "1", "1.0"] {
+    for slope in ["0", "1", "1.0", "1e-46", "0.99999999999"] {
         let (types, told) = kobold(slope, "1.1");
         assert_eq!(types, ["penalties", "dist"]);
         assert!(told.contains(&format!("rep_pen_slope: {slope} is off\n")), "{told}");
