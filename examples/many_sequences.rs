@@ -23,7 +23,7 @@ fn run(mut sampler: Sampler, rows: &[Vec<f32>]) -> Result<Vec<u32>, SampleError>
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("testing/data");
-    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&data.join("smollm2-vocab.json"))?);
+    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&data.join("smollm2-vocab.bin.gz"))?);
     let logits = LogitsFile::open(&data.join("smollm2.safetensors"), Some("logits"))?;
     let mut rows = vec![Vec::new(); 24];
     for (i, row) in rows.iter_mut().enumerate() {

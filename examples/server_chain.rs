@@ -9,7 +9,7 @@ use sampler_chain::{LogitsFile, Params, Sampler, Vocab, VocabFile, llama_server_
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("testing/data");
-    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&data.join("smollm2-vocab.json"))?);
+    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&data.join("smollm2-vocab.bin.gz"))?);
     let logits = LogitsFile::open(&data.join("smollm2.safetensors"), Some("logits"))?;
 
     // As a client sends it: a limit overstepped, an old name, a misspelt step, a field that nothing uses here.

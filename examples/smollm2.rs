@@ -12,7 +12,7 @@ use sampler_chain::{LogitsFile, Params, Sampler, Vocab, VocabFile};
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("testing/data");
-    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&data.join("smollm2-vocab.json"))?);
+    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&data.join("smollm2-vocab.bin.gz"))?);
     let logits = LogitsFile::open(&data.join("smollm2.safetensors"), Some("logits"))?;
     println!(
         "SmolLM2-135M-Instruct, {} tokens in the vocabulary, {} rows of logits",

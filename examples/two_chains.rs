@@ -13,7 +13,7 @@ use sampler_chain::{Chain, Ctx, LogitsFile, Sampler, Vocab, VocabFile};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("testing/data");
-    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&data.join("smollm2-vocab.json"))?);
+    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&data.join("smollm2-vocab.bin.gz"))?);
     let logits = LogitsFile::open(&data.join("smollm2.safetensors"), Some("logits"))?;
     let switch = (0..vocab.n_tokens() as u32).find(|&id| vocab.piece(id) == b".").ok_or("a full stop")?;
 

@@ -5,6 +5,8 @@ b11192: the layouts of the structs below are those of that build's llama.h.
 """
 
 import ctypes
+import gzip
+import struct
 
 import numpy as np
 
@@ -159,6 +161,14 @@ class Vocabulary:
             "eos": self.eos(),
             "pieces_hex": [self.piece(t).hex() for t in range(self.n_vocab)],
         }
+
+    def packed(self):
+        """The same in less room: u32 count, u8 length of each piece, the bytes of all pieces, u32 n, n end-of-generation ids as
+        u32, i32 eot, i32 eos."""
+        eog, pieces = self.eog(), [self.piece(token) for token in range(self.n_vocab)]
+        raw = struct.pack("<I", len(pieces)) + bytes(map(len, pieces)) + b"".join(pieces)
+        raw += struct.pack(f"<{len(eog) + 1}I2i", len(eog), *eog, self.eot(), self.eos())
+        return gzip.compress(raw, 9, mtime=0)
 
 
 class Model(Vocabulary):

@@ -3,7 +3,7 @@
 llama_sampler_init_dry looks for each breaker in the pieces of the whole vocabulary. The pairs are read out of the sampler that
 it makes: out of the std::unordered_multimap that llama_sampler_dry has after its four parameters, as g++ 12 lays it out. A
 head whose piece has all of the breaker in it is put there once for each such breaker, so pairs may be there twice: they are
-recorded once. testing/data/dry_breakers.jsonl, and testing/data/gemma3-vocab.bin.gz for the second vocabulary.
+recorded once. testing/data/dry_breakers.jsonl, and the two vocabularies.
 
 From the root of the repository (testing/README.md says where the library and the models come from):
     python testing/record_breakers.py --libllama path/to/libllama.so --model path/to/SmolLM2-135M-Instruct.Q4_1.gguf \\
@@ -13,7 +13,6 @@ The same library and models write the same bytes again.
 
 import argparse
 import ctypes
-import gzip
 import hashlib
 import pathlib
 import struct
@@ -97,14 +96,6 @@ def record(llama, vocabulary, pieces, file, name, breakers):
     }, len(found) - len(pairs)
 
 
-def vocabulary_file(vocabulary, pieces):
-    """u32 count, u8 length of each piece, the bytes of all pieces, u32 n, n end-of-generation ids as u32, i32 eot, i32 eos."""
-    eog = vocabulary.eog()
-    raw = struct.pack("<I", len(pieces)) + bytes(map(len, pieces)) + b"".join(pieces)
-    raw += struct.pack(f"<{len(eog) + 1}I2i", len(eog), *eog, vocabulary.eot(), vocabulary.eos())
-    return gzip.compress(raw, 9, mtime=0)
-
-
 def main():
     parser = argparse.ArgumentParser(description="Records what DRY makes of its sequence breakers.")
     for argument in ("--libllama", "--model", "--gemma"):
@@ -115,11 +106,10 @@ def main():
 
     llama = Libllama(arguments.libllama)
     cases = []
-    for path, file in ((arguments.model, "smollm2-vocab.json"), (arguments.gemma, "gemma3-vocab.bin.gz")):
+    for path, file in ((arguments.model, "smollm2-vocab.bin.gz"), (arguments.gemma, "gemma3-vocab.bin.gz")):
         vocabulary = Vocabulary(llama, path)
         pieces = [vocabulary.piece(token) for token in range(vocabulary.n_vocab)]
-        if file.endswith(".gz"):
-            (out / file).write_bytes(vocabulary_file(vocabulary, pieces))
+        (out / file).write_bytes(vocabulary.packed())
         for name, breakers in LISTS:
             case, twice = record(llama, vocabulary, pieces, file, name, breakers)
             cases.append(case)

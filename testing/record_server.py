@@ -140,6 +140,8 @@ SMALL = [
 ]
 SMALL_TOKENS = 16
 
+# A large one is packed.
+VOCABULARIES = {"small": "small-vocab.json", "smollm2": "smollm2-vocab.bin.gz"}
 
 def short_probs(answer, one, many):
     """llama-server's `completion_probabilities` without its texts and bytes."""
@@ -197,7 +199,7 @@ def record(llama, server, model, name, source, files, prompt, request, n_predict
 
     case = {"name": name, "source": source}
     case["logits"] = {"file": files + ".safetensors", "tensor": "logits", **tensor.add(rows)}
-    case["vocab"] = {"file": files + "-vocab.json"}
+    case["vocab"] = {"file": VOCABULARIES[files]}
     case["prompt"] = prompt
     case["request"] = request
     encode = {text: model.encode(text) for text in strings_to_encode(request)}
@@ -227,8 +229,12 @@ def record_model(llama, arguments, path, files, title, requests, n_predict):
     out = pathlib.Path(arguments.out)
     oracle.write_lines(out / f"{files}.jsonl", oracle.head("llama-server", "testing/record_server.py", title), cases)
     oracle.write_safetensors(out / f"{files}.safetensors", "logits", tensor.rows)
-    vocabulary = model.vocabulary(title + " through llama.cpp b11192")
-    (out / f"{files}-vocab.json").write_text(oracle.dumps(vocabulary) + "\n", encoding="utf-8")
+    vocabulary = out / VOCABULARIES[files]
+    if vocabulary.suffix == ".gz":
+        vocabulary.write_bytes(model.packed())
+    else:
+        readable = model.vocabulary(title + " through llama.cpp b11192")
+        vocabulary.write_text(oracle.dumps(readable) + "\n", encoding="utf-8")
     print(f"{files}: {len(cases)} cases, {sum(len(c['expect']['tokens']) for c in cases)} draws, {len(tensor.rows)} rows")
 
 

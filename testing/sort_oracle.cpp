@@ -5,7 +5,7 @@
 // Elements are {id, key as float} and are compared by `a.key > b.key`, as llama.cpp compares logits.
 //
 // From the root of the repository, with the compiler whose library is to be recorded:
-//     g++ -O2 -std=c++17 testing/sort_oracle.cpp -o sort_oracle && ./sort_oracle > testing/data/sort.jsonl
+//     g++ -O2 -std=c++17 testing/sort_oracle.cpp -o sort_oracle && ./sort_oracle | gzip -9n > testing/data/sort.jsonl.gz
 // The same compiler and library write the same bytes again, but for the processor's name in the first line.
 
 #include <gnu/libc-version.h>

@@ -44,7 +44,7 @@ const CHAINS: [&str; 6] = [
     "{\"temperature\": 0}",
 ];
 const ROWS: [&str; 6] =
-    ["--logits", "testing/data/smollm2.safetensors", "--rows", "0..6", "--vocab", "testing/data/smollm2-vocab.json"];
+    ["--logits", "testing/data/smollm2.safetensors", "--rows", "0..6", "--vocab", "testing/data/smollm2-vocab.bin.gz"];
 
 /// Must hold: merged shards give the table of one run, byte for byte, whatever the number of threads.
 #[test]

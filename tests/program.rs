@@ -41,7 +41,7 @@ fn first_request() -> (String, String, String) {
 #[test]
 fn sample_draws_what_llama_server_drew() {
     let (prompt, request, text) = first_request();
-    let vocab = "testing/data/smollm2-vocab.json";
+    let vocab = "testing/data/smollm2-vocab.bin.gz";
     let args = ["sample", "--request", &request, "--prompt", &prompt, "--vocab", vocab];
     let output = run(&[&args[..], &LOGITS].concat());
     assert!(output.status.success(), "{}", err(&output));

@@ -91,7 +91,7 @@ fn reference(steps: &[Box<dyn SamplerStep>], row: &[f32]) -> Option<BTreeSet<u32
 
 #[test]
 fn every_ready_made_chain_draws_from_real_rows() {
-    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&root().join("testing/data/smollm2-vocab.json")).unwrap());
+    let vocab: Arc<dyn Vocab> = Arc::new(VocabFile::read(&root().join("testing/data/smollm2-vocab.bin.gz")).unwrap());
     let rows = rows();
     let (mut n_checked, mut n_moved) = (0, 0);
     for path in ready_made() {

@@ -146,7 +146,7 @@ impl sampler_chain::Vocab for ManyPieces {
 /// User case 22: 40 breakers over 151,669 pieces are prepared once, and shared.
 #[test]
 fn case_22_breakers_are_prepared_once() {
-    let smollm2 = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testing/data/smollm2-vocab.json");
+    let smollm2 = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testing/data/smollm2-vocab.bin.gz");
     let smollm2 = sampler_chain::VocabFile::read(&smollm2).unwrap();
     let pieces = (0..151_669u32).map(|id| sampler_chain::Vocab::piece(&smollm2, id % 49_152).to_vec()).collect();
     let vocab: std::sync::Arc<dyn sampler_chain::Vocab> = std::sync::Arc::new(ManyPieces(pieces));

@@ -170,7 +170,7 @@ fn samplers(vocab: &Arc<VocabFile>) -> Vec<Sampler> {
 /// The token of a trace is the one that `sample` draws on a clone, and everything moves alike.
 #[test]
 fn the_token_is_the_one_that_sample_draws() {
-    let vocab = Arc::new(VocabFile::read(&data().join("smollm2-vocab.json")).unwrap());
+    let vocab = Arc::new(VocabFile::read(&data().join("smollm2-vocab.bin.gz")).unwrap());
     let logits = LogitsFile::open(&data().join("smollm2.safetensors"), None).unwrap();
     let mut row = Vec::new();
     for (n, mut traced) in samplers(&vocab).into_iter().enumerate() {
@@ -194,7 +194,7 @@ fn the_token_is_the_one_that_sample_draws() {
 /// The story of a token agrees with the steps.
 #[test]
 fn a_story_agrees_with_the_steps() {
-    let vocab = Arc::new(VocabFile::read(&data().join("smollm2-vocab.json")).unwrap());
+    let vocab = Arc::new(VocabFile::read(&data().join("smollm2-vocab.bin.gz")).unwrap());
     let logits = LogitsFile::open(&data().join("smollm2.safetensors"), None).unwrap();
     let mut row = Vec::new();
     logits.row(3, &mut row).unwrap();

@@ -43,7 +43,7 @@ const SMOLLM2: [&str; 8] = [
     "--logits",
     "testing/data/smollm2.safetensors",
     "--vocab",
-    "testing/data/smollm2-vocab.json",
+    "testing/data/smollm2-vocab.bin.gz",
     "--prompt",
     "5965,20790,5454,9356,2893,260,1573,5692,20526,28,284,897,4018,1041",
     "--chain",

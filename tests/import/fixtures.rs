@@ -137,7 +137,7 @@ fn every_field_is_in_the_report() {
 }
 
 pub fn vocab() -> Arc<VocabFile> {
-    let vocab = VocabFile::read(&root().join("testing/data/smollm2-vocab.json")).unwrap();
+    let vocab = VocabFile::read(&root().join("testing/data/smollm2-vocab.bin.gz")).unwrap();
     // Breakers of several characters want a tokenizer.
     let encodings = [("ser", vec![731]), ("er", vec![259]), ("r", vec![98]), ("##", vec![1695]), ("#", vec![19])];
     Arc::new(vocab.with_encodings(encodings.map(|(text, tokens)| (text.as_bytes().to_vec(), tokens))))
