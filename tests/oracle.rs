@@ -163,28 +163,38 @@ fn expectations_of_another_kind_fail() {
 /// Sizes that no machine has are a failure, not an abort.
 #[test]
 fn sizes_out_of_bounds_fail() {
-    for (logits, expected) in [
+    for (logits, n_tokens, expected) in [
         (
             r#"{"synthetic":{"kind":"ties","seed":1,"n_vocab":1000000000000000,"rows":1}}"#,
+            1,
             "1 rows of 1000000000000000 logits are too many",
         ),
         (
             r#"{"synthetic":{"kind":"ties","seed":1,"n_vocab":9223372036854775808,"rows":9}}"#,
+            9,
             "9 rows of 9223372036854775808 logits are too many",
         ),
         (
-            r#"{"synthetic":{"kind":"ties","seed":1,"n_vocab":1,"rows":1000000000000000000}}"#,
-            "1000000000000000000 rows of 1 logits are too many",
+            r#"{"synthetic":{"kind":"ties","seed":1,"n_vocab":0,"rows":1000000000000000000}}"#,
+            1,
+            "1 results for 1000000000000000000 rows",
         ),
         (
             r#"{"file":"small.safetensors","tensor":"logits","rows":[0,1000000000000000000]}"#,
+            1,
+            "1 results for 1000000000000000000 rows",
+        ),
+        (
+            r#"{"file":"small.safetensors","tensor":"logits","rows":[660,666]}"#,
+            6,
             "small.safetensors has 665 rows, and others are asked for",
         ),
-        (r#"{"file":"small.safetensors","tensor":"logits","rows":[5,2]}"#, "the case has no rows"),
-        (r#"{"values":[]}"#, "the case has no rows"),
+        (r#"{"file":"small.safetensors","tensor":"logits","rows":[5,2]}"#, 0, "the case has no rows"),
+        (r#"{"values":[]}"#, 0, "the case has no rows"),
     ] {
         let mut case = good_case();
         case["logits"] = serde_json::from_str(logits).unwrap();
+        case["expect"] = serde_json::json!({"tokens": vec![0; n_tokens]});
         assert_eq!(failure(case), expected);
     }
     let mut case = good_case();

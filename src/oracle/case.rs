@@ -50,6 +50,35 @@ pub struct Case {
     pub expect: Expect,
 }
 
+impl Case {
+    /// Whether each of so many rows has its results: a token, and what else was recorded at each draw.
+    pub(super) fn check_n_rows(&self, n_rows: usize) -> Result<(), String> {
+        let expect = &self.expect;
+        let n_tokens = expect.tokens.as_ref().ok_or("nothing to compare: expect has no tokens")?.len();
+        if let Some(draft) = &self.draft {
+            let n_next = expect.next.as_ref().map_or(0, Vec::len);
+            return if n_rows == draft.len() + 1 + n_next {
+                Ok(())
+            } else {
+                Err(format!("{n_rows} rows for a draft of {} and {n_next} tokens more", draft.len()))
+            };
+        }
+        let recorded = [
+            Some(n_tokens),
+            expect.final_sets.as_ref().map(Vec::len),
+            expect.steps.as_ref().map(Vec::len),
+            expect.logprobs.as_ref().map(Vec::len),
+            expect.post_sampling_probs.as_ref().map(Vec::len),
+            expect.redrawn.as_ref().map(Vec::len),
+            self.masks.as_ref().map(Vec::len),
+        ];
+        match recorded.into_iter().flatten().find(|&n| n != n_rows) {
+            Some(other) => Err(format!("{other} results for {n_rows} rows")),
+            None => Ok(()),
+        }
+    }
+}
+
 /// A file beside the case file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -116,6 +145,18 @@ pub enum CaseLogits {
     Synthetic(SyntheticRows),
     /// The rows themselves.
     Values(ValueRows),
+}
+
+impl CaseLogits {
+    /// How many rows are named, whether or not they can be had.
+    pub(super) fn n_rows(&self) -> usize {
+        match self {
+            Self::File(FileRows { row_ids: Some(ids), .. }) => ids.len(),
+            Self::File(file) => file.rows.map_or(0, |[from, to]| to.saturating_sub(from)),
+            Self::Synthetic(rows) => rows.synthetic.rows,
+            Self::Values(rows) => rows.values.len(),
+        }
+    }
 }
 
 /// Rows of a generator.

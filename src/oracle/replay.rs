@@ -72,7 +72,7 @@ impl Replayer {
         }
         only(&checked)?;
 
-        let rows = self.rows(logits, dir)?;
+        let rows = self.rows(case, logits, dir)?;
         let n_vocab = rows.first().map_or(0, Vec::len);
         let sampler = case_sampler(case, params, vocab.clone(), n_vocab)?;
         Replay::new(case, vocab).run(sampler, &rows)
@@ -86,7 +86,7 @@ impl Replayer {
     pub fn draws_of(&mut self, case: &Case, dir: &Path) -> Result<(Sampler, Vec<Vec<f32>>), Failure> {
         let vocab = self.case_vocab(case, dir)?;
         let params = case.request.as_ref().map(|request| read_request(case, request, vocab.clone())).transpose()?;
-        let rows = self.rows(case.logits.as_ref().ok_or("the case has no logits")?, dir)?;
+        let rows = self.rows(case, case.logits.as_ref().ok_or("the case has no logits")?, dir)?;
         let n_vocab = rows.first().map_or(0, Vec::len);
         let sampler = case_sampler(case, params, vocab, n_vocab)?;
         let mut sampler = sampler.with_non_finite(NonFinite::LikeLlamaCpp);
@@ -115,7 +115,9 @@ impl Replayer {
         })
     }
 
-    fn rows(&mut self, logits: &CaseLogits, dir: &Path) -> Result<Vec<Vec<f32>>, Failure> {
+    /// The rows, made only where they are as many as the results: a case of a few bytes can name millions.
+    fn rows(&mut self, case: &Case, logits: &CaseLogits, dir: &Path) -> Result<Vec<Vec<f32>>, Failure> {
+        case.check_n_rows(logits.n_rows())?;
         let rows: Vec<Vec<f32>> = match logits {
             CaseLogits::Synthetic(rows) => {
                 let synthetic = &rows.synthetic;

@@ -115,7 +115,7 @@ pub const CASES: &[Case] = &[
                 r#""logits": {"synthetic": {"kind": "ties", "seed": 1, "n_vocab": 4294967296, "rows": 4294967296}}, "chain": {}, "expect": {"tokens": []}"#,
             )
         },
-        "are too many",
+        "0 results for 4294967296 rows",
     ),
     refused(
         "oracle case: 2^63 rows of no logits",
@@ -125,7 +125,17 @@ pub const CASES: &[Case] = &[
                 r#""logits": {"synthetic": {"kind": "ties", "seed": 1, "n_vocab": 0, "rows": 9223372036854775807}}, "chain": {}, "expect": {"tokens": []}"#,
             )
         },
-        "are too many",
+        "0 results for 9223372036854775807 rows",
+    ),
+    refused(
+        "oracle case: 2 rows of 2^32 logits",
+        |ready| {
+            oracle(
+                ready,
+                r#""logits": {"synthetic": {"kind": "ties", "seed": 1, "n_vocab": 4294967296, "rows": 2}}, "chain": {}, "expect": {"tokens": [0, 0]}"#,
+            )
+        },
+        "2 rows of 4294967296 logits are too many",
     ),
     refused(
         "request's Params: n_vocab 2^31",

@@ -24,26 +24,29 @@ impl Drop for Kept<'_> {
     }
 }
 
-fn run(target: &str, bytes: &[u8]) {
+/// How long an input took.
+fn run(target: &str, bytes: &[u8]) -> Duration {
     let entry = TARGETS.iter().find(|known| known.0 == target).expect("the target is in the list").1;
     let (_kept, start) = (Kept(target, bytes), Instant::now());
     entry(bytes);
-    assert!(start.elapsed() < MAX_TIME, "{:?} for {} bytes", start.elapsed(), bytes.len());
+    let time = start.elapsed();
+    assert!(time < MAX_TIME, "{time:?} for {} bytes", bytes.len());
+    time
 }
 
 fn replay(target: &str) {
     let mut known: Vec<Vec<u8>> = seeds::regressions(target).into_iter().map(|(_, bytes)| bytes).collect();
     known.extend(seeds::seeds(target));
-    known.iter().for_each(|bytes| run(target, bytes));
+    let mut slowest = known.iter().map(|bytes| run(target, bytes)).max().expect("each target has seeds");
     let variable =
         |name: &str, default| std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"));
     let (seconds, seed) = (variable("FUZZ_SECONDS", 10), variable("FUZZ_SEED", 1));
     let (mut mutator, start, mut n) = (Mutator::new(seed), Instant::now(), 0u64);
     while start.elapsed() < Duration::from_secs(seconds.into()) {
-        run(target, &mutator.next_input(&known));
+        slowest = slowest.max(run(target, &mutator.next_input(&known)));
         n += 1;
     }
-    println!("{target}: {} known inputs, {n} spoiled ones", known.len());
+    println!("{target}: {} known inputs, {n} spoiled ones, the slowest took {slowest:.2?}", known.len());
 }
 
 macro_rules! replay {
