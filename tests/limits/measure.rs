@@ -80,8 +80,8 @@ pub fn table(cases: Vec<Case>) {
         let megabytes = peak.parse::<u64>().expect("it is a number") / 1024;
         // Files have a name that is another one each time.
         let answer = answer.split_once("/hostile.").map_or(answer, |(_, rest)| rest);
-        let shown: String = answer.chars().take(110).collect();
-        println!("| {} | {} | {} | {megabytes} MB | {shown} |", case.input, size(bytes), time(seconds));
+        let (size, time) = (size(bytes), time(seconds));
+        println!("| {} | {size} | {time} | {megabytes} MB | `{}` |", case.input, shortened(answer));
         if !answer.contains(case.answer) {
             broken.push(format!("{}: {} is not in the answer", case.input, case.answer));
         }
@@ -90,6 +90,18 @@ pub fn table(cases: Vec<Case>) {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// At most 80 characters of an answer, with a letter or bracket that stands there many times written once.
+fn shortened(answer: &str) -> String {
+    let chars: Vec<char> = answer.chars().collect();
+    let runs = chars.chunk_by(|a, b| a == b && !a.is_ascii_digit());
+    let text: String =
+        runs.map(|run| if run.len() > 3 { format!("{}…", run[0]) } else { run.iter().collect() }).collect();
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 fn size(bytes: &str) -> String {
