@@ -91,6 +91,24 @@ pub struct SamplerI {
     pub copy_state: Option<unsafe extern "C-unwind" fn(*const Sampler, *mut Sampler)>,
 }
 
+impl SamplerI {
+    /// Without any function.
+    pub const NOTHING: Self = Self {
+        name: None,
+        accept: None,
+        apply: None,
+        reset: None,
+        clone: None,
+        free: None,
+        backend_init: None,
+        backend_accept: None,
+        backend_apply: None,
+        backend_set_input: None,
+        backend_reset: None,
+        copy_state: None,
+    };
+}
+
 /// `llama_sampler`.
 #[repr(C)]
 #[derive(Debug)]

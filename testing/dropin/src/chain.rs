@@ -35,12 +35,8 @@ static CHAIN: SamplerI = SamplerI {
     reset: Some(reset),
     clone: Some(clone),
     free: Some(free),
-    backend_init: None,
-    backend_accept: None,
-    backend_apply: None,
-    backend_set_input: None,
-    backend_reset: None,
     copy_state: Some(copy_state),
+    ..SamplerI::NOTHING
 };
 
 /// The chain of a sampler, if it is one of ours.

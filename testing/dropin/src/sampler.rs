@@ -23,12 +23,8 @@ static STEP: SamplerI = SamplerI {
     reset: Some(reset),
     clone: Some(clone),
     free: Some(free),
-    backend_init: None,
-    backend_accept: None,
-    backend_apply: None,
-    backend_set_input: None,
-    backend_reset: None,
     copy_state: Some(copy_state),
+    ..SamplerI::NOTHING
 };
 
 // SAFETY: functions and NULL; nobody writes into it.

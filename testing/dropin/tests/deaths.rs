@@ -11,22 +11,7 @@ use sampler_chain_dropin::chain::*;
 use sampler_chain_dropin::init::*;
 use sampler_chain_dropin::sampler::*;
 
-const IDLE: SamplerI = SamplerI {
-    name: None,
-    accept: None,
-    apply: None,
-    reset: None,
-    clone: None,
-    free: None,
-    backend_init: None,
-    backend_accept: None,
-    backend_apply: None,
-    backend_set_input: None,
-    backend_reset: None,
-    copy_state: None,
-};
-
-static IFACE: SamplerI = IDLE;
+static IFACE: SamplerI = SamplerI::NOTHING;
 
 fn idle(ctx: *mut std::ffi::c_void) -> *mut Sampler {
     unsafe { llama_sampler_init((&raw const IFACE).cast_mut(), ctx) }

@@ -33,29 +33,14 @@ mod others {
         reset: Some(reset),
         clone: Some(clone),
         free: Some(free),
-        ..NOTHING
+        ..SamplerI::NOTHING
     };
 
     /// Without any function.
-    pub static IDLE: SamplerI = NOTHING;
+    pub static IDLE: SamplerI = SamplerI::NOTHING;
 
     /// Without a function but `apply`.
-    pub static BARE: SamplerI = SamplerI { apply: Some(mask_first), ..NOTHING };
-
-    pub const NOTHING: SamplerI = SamplerI {
-        name: None,
-        accept: None,
-        apply: None,
-        reset: None,
-        clone: None,
-        free: None,
-        backend_init: None,
-        backend_accept: None,
-        backend_apply: None,
-        backend_set_input: None,
-        backend_reset: None,
-        copy_state: None,
-    };
+    pub static BARE: SamplerI = SamplerI { apply: Some(mask_first), ..SamplerI::NOTHING };
 
     pub fn new(last: Token) -> *mut Sampler {
         ALIVE.set(ALIVE.get() + 1);
