@@ -191,8 +191,13 @@ fn from_toml(value: &Spanned<DeValue<'_>>) -> Result<Node, SyntaxError> {
 pub fn read_text(path: &Path) -> Result<String, FileError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| FileError { path: path.into(), problems: vec![FileProblem::new(None, error.to_string())] })?;
-    Ok(match text.strip_prefix('\u{feff}') {
+    Ok(without_mark(text))
+}
+
+/// A text without the byte-order mark at its start.
+pub fn without_mark(text: String) -> String {
+    match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_string(),
         None => text,
-    })
+    }
 }

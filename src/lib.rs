@@ -34,6 +34,7 @@ mod llama_server;
 mod logits;
 mod names;
 pub mod oracle;
+mod packed;
 mod params;
 mod probs;
 #[cfg(feature = "cli")]

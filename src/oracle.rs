@@ -23,8 +23,9 @@ pub(crate) use replay::same;
 use serde::Deserialize;
 
 use crate::document;
-use crate::error::FileError;
+use crate::error::{FileError, FileProblem};
 use crate::logits::LogitsFile;
+use crate::packed::{is_packed, unpack};
 use crate::vocab_file::VocabFile;
 
 /// The first line of a file: which program, build, compiler, libc, processor, model and recorder made it.
@@ -55,13 +56,13 @@ pub struct Outcome {
 }
 
 impl Replayer {
-    /// Replays every case of a file and tells each outcome as it comes. A line that is a `head` and nothing else
-    /// describes the recording and is passed over.
+    /// Replays every case of a file, which may be [packed](read_cases), and tells each outcome as it comes. A line that is a
+    /// `head` and nothing else describes the recording and is passed over.
     ///
     /// # Errors
-    /// A file that cannot be read. A line that is no case is a failed case.
+    /// A file that cannot be read or unpacked. A line that is no case is a failed case.
     pub fn replay_file(&mut self, path: &Path, mut tell: impl FnMut(Outcome)) -> Result<(), FileError> {
-        let text = document::read_text(path)?;
+        let text = read_cases(path)?;
         let dir = path.parent().unwrap_or(Path::new("."));
         for (i, line) in text.lines().enumerate() {
             if line.trim().is_empty() || serde_json::from_str::<Head>(line).is_ok() {
@@ -97,6 +98,21 @@ impl Replayer {
         self.logits.insert(key, logits.clone());
         Ok(logits)
     }
+}
+
+/// The text of a file of cases: one a line. A file whose name ends in `.gz` is unpacked, to at most 64 MB.
+///
+/// # Errors
+/// A file that cannot be read or is not UTF-8; one that ends in `.gz` and is not packed with gzip, cut short, broken, or larger.
+pub fn read_cases(path: &Path) -> Result<String, FileError> {
+    if !is_packed(path) {
+        return document::read_text(path);
+    }
+    let problem = |what: String| FileError { path: path.into(), problems: vec![FileProblem::new(None, what)] };
+    let bytes = unpack(path).map_err(|error| problem(error.to_string()))?;
+    let text =
+        String::from_utf8(bytes).map_err(|error| problem(format!("what is packed in it is no text: {error}")))?;
+    Ok(document::without_mark(text))
 }
 
 /// The first 16 hexadecimal digits of SHA-256 over every candidate's id, logit and, where `with_p`, p, in little-endian.

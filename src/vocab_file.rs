@@ -1,7 +1,6 @@
 //! A vocabulary in a JSON file, as the oracle's FORMAT.md describes it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::Path;
 
 use sampler_steps::{EncodeError, Vocab};
@@ -9,6 +8,7 @@ use serde::Deserialize;
 
 use crate::document;
 use crate::error::{FileError, FileProblem};
+use crate::packed::{UnpackError, is_packed, unpack};
 
 /// A vocabulary read from a JSON file: the bytes of each token, the end tokens, and the tokens of the few texts that somebody
 /// needs encoded.
@@ -22,9 +22,6 @@ pub struct VocabFile {
     eos: Option<u32>,
     encodings: BTreeMap<Vec<u8>, Vec<u32>>,
 }
-
-/// A packed vocabulary is some megabytes; what unpacks to more than so many bytes is none.
-const MAX_UNPACKED: u64 = 1 << 26;
 
 /// The bytes of all tokens, one after another: tables of millions of tokens take little more than the file.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +73,7 @@ impl VocabFile {
     /// A file that cannot be read, has other keys or types, or names tokens that it does not have.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let problem = |what: String| FileError { path: path.into(), problems: vec![FileProblem::new(None, what)] };
-        let vocab = if path.extension().is_some_and(|extension| extension == "gz") {
+        let vocab = if is_packed(path) {
             Self::from_gz(path).map_err(problem)?
         } else {
             Self::from_json(&document::read_text(path)?).map_err(problem)?
@@ -100,13 +97,10 @@ impl VocabFile {
     }
 
     fn from_gz(path: &Path) -> Result<Self, String> {
-        let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-        let mut bytes = Vec::new();
-        let mut unpacked = flate2::read::GzDecoder::new(file).take(MAX_UNPACKED + 1);
-        unpacked.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        if bytes.len() as u64 > MAX_UNPACKED {
-            return Err(format!("it unpacks to more than {} MB: it is no vocabulary", MAX_UNPACKED >> 20));
-        }
+        let bytes = unpack(path).map_err(|error| match error {
+            UnpackError::TooLarge => format!("{error}: it is no vocabulary"),
+            _ => error.to_string(),
+        })?;
         let mut rest = bytes.as_slice();
         let mut take = |n: usize| -> Result<&[u8], String> {
             let (taken, left) = rest.split_at_checked(n).ok_or("it ends too early")?;

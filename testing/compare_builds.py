@@ -46,11 +46,14 @@ def libllama(folder):
 
 
 def recorded(pattern):
-    for path in sorted(DATA.glob(pattern)):
-        for line in path.read_text().splitlines():
+    def plain(path):
+        return path.name.removesuffix(".gz")
+
+    for path in sorted((*DATA.glob(pattern), *DATA.glob(pattern + ".gz")), key=plain):
+        for line in oracle.read_lines(path):
             case = json.loads(line)
             if "head" not in case and case["source"].startswith(("libllama", "llama-server")):
-                yield path.stem.removeprefix("steps-"), case
+                yield plain(path).removeprefix("steps-").removesuffix(".jsonl"), case
 
 
 def difference(expected, got):

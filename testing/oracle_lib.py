@@ -5,8 +5,10 @@ samplers), llama_model.py (its models) and llama_server.py (its server). Needs n
 """
 
 import ctypes
+import gzip
 import hashlib
 import json
+import pathlib
 import platform
 import subprocess
 import zlib
@@ -40,10 +42,19 @@ def dumps(value):
 
 
 def write_lines(path, head, cases):
-    with open(path, "w", encoding="utf-8", newline="\n") as out:
-        out.write(dumps({"head": head}) + "\n")
-        for case in cases:
-            out.write(dumps(case) + "\n")
+    """Packed with gzip if the name ends in .gz: the same lines give the same bytes, since no time is in them."""
+    text = "".join(dumps(line) + "\n" for line in ({"head": head}, *cases)).encode()
+    path.write_bytes(gzip.compress(text, 9, mtime=0) if path.suffix == ".gz" else text)
+
+
+def read_lines(path):
+    content = path.read_bytes()
+    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode().removesuffix("\n").split("\n")
+
+
+def steps_path(folder, name):
+    """The file of a step's cases. The two largest are packed."""
+    return pathlib.Path(folder) / f"steps-{name}.jsonl{'.gz' if name in ('chains', 'reasoning_budget') else ''}"
 
 
 def head(program, recorder, model=None):

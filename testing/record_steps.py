@@ -2,7 +2,7 @@
 
 Each case is a chain as a chain file writes it, rows of logits (synthetic, or written out), and a prompt. The chain's
 samplers are made with llama_sampler_init_*, applied one by one, and what they leave is written down after each.
-One file a step, testing/data/steps-<step>.jsonl, and steps-chains.jsonl for the steps together.
+One file a step, testing/data/steps-<step>.jsonl, and steps-chains.jsonl.gz for the steps together.
 
 From the root of the repository, with the libllama.so of llama.cpp b11192 (testing/README.md says where it comes from):
     python testing/record_steps.py path/to/libllama.so [--out testing/data]
@@ -10,7 +10,6 @@ The same library and machine write the same bytes again: every seed comes from t
 """
 
 import argparse
-import pathlib
 
 import oracle_lib as oracle
 from cases import Cases, chains, logit_changes, selections, truncations, user_cases
@@ -36,7 +35,7 @@ def main():
                 case["expect"] = llama.replay(case["chain"], case["prompt"], oracle.logits_rows(case["logits"]))
             except ValueError as error:
                 raise ValueError(f"{case['name']}: {error}") from error
-        path = pathlib.Path(arguments.out) / f"steps-{file}.jsonl"
+        path = oracle.steps_path(arguments.out, file)
         oracle.write_lines(path, head, described)
         print(f"{path}: {len(described)} cases, {path.stat().st_size} bytes")
         total += len(described)

@@ -1,7 +1,7 @@
 """Records the steps that look into a vocabulary: libllama's infill and libllama-common's reasoning budget.
 
 As record_steps.py does it: a chain as a chain file writes it, rows of logits, a prompt; every sampler is applied by itself,
-and what it leaves is written down. testing/data/steps-infill.jsonl and steps-reasoning_budget.jsonl. The vocabulary is that
+and what it leaves is written down. testing/data/steps-infill.jsonl and steps-reasoning_budget.jsonl.gz. The vocabulary is that
 of the small model, the pieces of which record_server.py has written to small-vocab.json.
 
 From the root of the repository, with the libllama.so of llama.cpp b11192, libllama-common.so beside it:
@@ -10,7 +10,6 @@ The same libraries and model write the same bytes again: every seed comes from t
 """
 
 import argparse
-import pathlib
 
 import oracle_lib as oracle
 from cases import Cases, vocab_steps
@@ -44,7 +43,7 @@ def main():
                 case["expect"] = llama.replay(case["chain"], case["prompt"], oracle.logits_rows(case["logits"]), vocab)
             except ValueError as error:
                 raise ValueError(f"{case['name']}: {error}") from error
-        path = pathlib.Path(arguments.out) / f"steps-{file}.jsonl"
+        path = oracle.steps_path(arguments.out, file)
         oracle.write_lines(path, head, described)
         print(f"{path}: {len(described)} cases, {path.stat().st_size} bytes")
 

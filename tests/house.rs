@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sampler_chain::oracle::read_cases;
 use sampler_chain::{ChainFile, Format, SamplerStep, registered_steps};
 
 fn root() -> &'static Path {
@@ -28,9 +29,11 @@ fn is_of_community(step: &str) -> bool {
     file_of(step).starts_with("samplers/community/")
 }
 
-/// Where a step's recorded cases are.
+/// Where a step's recorded cases are: in a file that is packed if it is large.
 fn cases_of(step: &str) -> String {
-    format!("testing/data/steps-{}.jsonl", if step == "chain" { "chains" } else { step })
+    let plain = format!("testing/data/steps-{}.jsonl", if step == "chain" { "chains" } else { step });
+    let packed = plain.clone() + ".gz";
+    if root().join(&packed).exists() { packed } else { plain }
 }
 
 /// Rust files below a folder.
@@ -69,7 +72,7 @@ fn every_step_has_all_its_parts() {
         if step != "chain" && !list.contains(&format!("\nmod {step};")) {
             missing.push(format!("{step}: its line in samplers/{name}"));
         }
-        let cases = std::fs::read_to_string(root().join(cases_of(&step))).unwrap_or_default();
+        let cases = read_cases(&root().join(cases_of(&step))).unwrap_or_default();
         let is_of_step = |line: &&str| step == "chain" || line.contains(&format!("\"type\":\"{step}\""));
         let wanted = if is_of_community(&step) { 20 } else { 10 };
         if cases.lines().skip(1).filter(is_of_step).count() < wanted {

@@ -2,10 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use sampler_chain::oracle::{Case, Replayer};
+use sampler_chain::oracle::{Case, Replayer, read_cases};
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testing/data")
+}
+
+/// Whether a file's name is one of cases of draws: those of tests/sort.rs and tests/import.rs are others.
+fn has_cases(name: &str) -> bool {
+    let is_elsewhere = ["sort.jsonl.gz", "presets.jsonl"].contains(&name);
+    !is_elsewhere && (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz"))
 }
 
 /// Replays files, and returns how many cases passed.
@@ -15,7 +21,7 @@ fn replay(names: impl Fn(&str) -> bool) -> usize {
     let (mut replayer, mut passed, mut failures) = (Replayer::default(), 0, Vec::new());
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap();
-        if !name.ends_with(".jsonl") || !names(name) {
+        if !has_cases(name) || !names(name) {
             continue;
         }
         replayer
@@ -61,15 +67,13 @@ fn no_file_of_cases_is_left_out() {
     for entry in std::fs::read_dir(data()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let is_gated = GATED.iter().any(|file| name.starts_with(file));
-        // Those of tests/sort.rs and tests/import.rs are no cases of draws.
-        let is_elsewhere = name == "presets.jsonl";
-        assert!(!name.ends_with(".jsonl") || is_elsewhere || is_gated, "{name} is replayed by no test");
+        assert!(!has_cases(&name) || is_gated, "{name} is replayed by no test");
     }
 }
 
 /// A good case: five draws over 64 candidates.
 fn good_case() -> serde_json::Value {
-    let text = std::fs::read_to_string(data().join("steps-chains.jsonl")).unwrap();
+    let text = read_cases(&data().join("steps-chains.jsonl.gz")).unwrap();
     let line = text.lines().find(|line| line.contains("chains/stock/peaked-64")).unwrap();
     serde_json::from_str(line).unwrap()
 }

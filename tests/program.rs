@@ -1,6 +1,7 @@
 //! The program as its user meets it: what it prints, what it refuses, its exit status.
 #![cfg(feature = "cli")]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -224,6 +225,39 @@ fn verify_counts_and_names() {
     let output = run(&["verify", "none.jsonl", "testing/data/steps-greedy.jsonl"]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(out(&output), "none.jsonl: No such file or directory (os error 2)\n10 passed, 1 failed\n");
+}
+
+#[test]
+fn verify_unpacks() {
+    let output = run(&["verify", "testing/data/steps-reasoning_budget.jsonl.gz"]);
+    assert_eq!(out(&output), "52 passed, 0 failed\n");
+
+    let good = std::fs::read(root().join("testing/data/steps-reasoning_budget.jsonl.gz")).unwrap();
+    let mut other = good.clone();
+    other[5000] ^= 1;
+    let packed = |content: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    };
+    for (content, wanted) in [
+        (b"{\"name\": 5}\n".to_vec(), "it is not packed with gzip"),
+        (good[..good.len() / 2].to_vec(), "it is cut short"),
+        (other, "it is broken: corrupt "),
+        (packed(&vec![b' '; (1 << 26) + 1]), "it unpacks to more than 64 MB"),
+        (packed(b"\xff"), "what is packed in it is no text: invalid utf-8 sequence of 1 bytes from index 0"),
+        (packed(b"{\"name\": 5}\n"), "line 1: not a case: invalid type: integer `5`, expected a string"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("cases.jsonl.gz");
+        std::fs::write(&path, content).unwrap();
+        let output = run(&["verify", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1));
+        let printed = out(&output);
+        assert!(printed.starts_with(&format!("{}: {wanted}", path.display())), "{printed}");
+        assert!(printed.ends_with("\n0 passed, 1 failed\n"), "{printed}");
+    }
+    assert!(out(&run(&["verify", "--help"])).contains("one whose name ends in .gz is unpacked"));
 }
 
 #[test]

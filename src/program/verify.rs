@@ -12,7 +12,7 @@ use crate::oracle::Replayer;
 /// passed.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Files of cases (testing/README.md has the format).
+    /// Files of cases (testing/README.md has the format); one whose name ends in .gz is unpacked.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print the last line alone.

@@ -96,15 +96,14 @@ def replay(ours, vocabulary):
     """The recorded cases, through this library."""
     passed = 0
     for file in FILES:
-        with open(ROOT / "testing" / "data" / f"steps-{file}.jsonl", encoding="utf-8") as lines:
-            next(lines)
-            for case in map(json.loads, lines):
-                vocab = vocabulary.vocab if "vocab" in case else None
-                rows = oracle.logits_rows(case["logits"])
-                found = ours.replay(case["chain"], case["prompt"], rows, vocab)
-                if oracle.dumps(found) != oracle.dumps(case["expect"]):
-                    sys.exit(f"{case['name']}: {oracle.dumps(found)}\nexpected {oracle.dumps(case['expect'])}")
-                passed += 1
+        lines = oracle.read_lines(oracle.steps_path(ROOT / "testing" / "data", file))
+        for case in map(json.loads, lines[1:]):
+            vocab = vocabulary.vocab if "vocab" in case else None
+            rows = oracle.logits_rows(case["logits"])
+            found = ours.replay(case["chain"], case["prompt"], rows, vocab)
+            if oracle.dumps(found) != oracle.dumps(case["expect"]):
+                sys.exit(f"{case['name']}: {oracle.dumps(found)}\nexpected {oracle.dumps(case['expect'])}")
+            passed += 1
     return passed
 
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use sampler_chain::oracle::read_cases;
 use sampler_chain::{SamplerStep, StepInfo, steps::step_schema};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -34,6 +35,15 @@ pub fn files(dir: &str, extension: &str) -> Vec<PathBuf> {
     found
 }
 
+/// The files of recorded cases, in the order of their names without the `.gz` of those that are packed.
+fn recorded() -> Vec<PathBuf> {
+    let mut found = files("testing/data", "jsonl");
+    let packed = files("testing/data", "gz").into_iter();
+    found.extend(packed.filter(|path| path.to_string_lossy().ends_with(".jsonl.gz")));
+    found.sort_by_key(|path| path.to_string_lossy().trim_end_matches(".gz").to_string());
+    found
+}
+
 /// Every step of the example chains and of the recorded cases, those inside others included.
 pub fn written() -> Vec<Value> {
     let mut found = Vec::new();
@@ -41,9 +51,9 @@ pub fn written() -> Vec<Value> {
         let text = std::fs::read_to_string(path).unwrap();
         gather(&toml::from_str::<Value>(&text).unwrap(), &mut found);
     }
-    for path in files("testing/data", "jsonl") {
+    for path in recorded() {
         if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("steps-")) {
-            let text = std::fs::read_to_string(path).unwrap();
+            let text = read_cases(&path).unwrap();
             let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             lines.for_each(|case| gather(&case["chain"], &mut found));
         }

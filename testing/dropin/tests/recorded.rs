@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 
 use common::{Owned, Row, sampler};
-use sampler_chain::oracle::{Case, FinalSet, Replayer, StepSet, digest};
+use sampler_chain::oracle::{Case, FinalSet, Replayer, StepSet, digest, read_cases};
 use serde_json::Value;
 
 /// The files that libllama's own samplers were recorded in, without infill, which wants a model.
@@ -102,7 +102,8 @@ fn every_recorded_case_of_libllama() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data");
     let (mut replayer, mut passed, mut failures) = (Replayer::default(), 0, Vec::new());
     for file in FILES {
-        let text = std::fs::read_to_string(data.join(format!("steps-{file}.jsonl"))).unwrap();
+        let packed = if file == "chains" { ".gz" } else { "" };
+        let text = read_cases(&data.join(format!("steps-{file}.jsonl{packed}"))).unwrap();
         for line in text.lines().skip(1) {
             let case: Case = serde_json::from_str(line).unwrap();
             let (_, rows) = replayer.draws_of(&case, &data).unwrap();

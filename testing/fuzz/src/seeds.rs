@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sampler_chain::compare::{Contestant, Plan};
 use sampler_chain::import::{Backend, Source};
+use sampler_chain::oracle::read_cases;
 use sampler_chain::record::Masking;
 use sampler_chain::{ChainFile, Ctx, Format, Recorder, Sampler, StepInfo};
 use serde_json::{Value, json};
@@ -73,10 +74,14 @@ fn files(dir: &str, extension: &str) -> Vec<Vec<u8>> {
     paths.filter(|path| path.extension().is_some_and(|found| found == extension)).map(|path| read(&path)).collect()
 }
 
-/// The lines of all recorded cases below a folder.
+/// The lines of all recorded cases below a folder, packed or not, file by file as their names without `.gz` are sorted.
 fn lines(dir: &str) -> Vec<String> {
-    let files = files(dir, "jsonl").into_iter().map(|bytes| String::from_utf8(bytes).expect("cases are UTF-8"));
-    files.flat_map(|text| text.lines().map(String::from).collect::<Vec<_>>()).collect()
+    let plain = |path: &PathBuf| path.to_string_lossy().trim_end_matches(".gz").to_string();
+    let mut paths = below(&root().join(dir));
+    paths.retain(|path| plain(path).ends_with(".jsonl") && !path.ends_with("sort.jsonl.gz"));
+    paths.sort_by_key(plain);
+    let texts = paths.iter().map(|path| read_cases(path).unwrap_or_else(|error| panic!("{error}")));
+    texts.flat_map(|text| text.lines().map(String::from).collect::<Vec<_>>()).collect()
 }
 
 fn cases() -> Vec<Value> {

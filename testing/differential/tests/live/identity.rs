@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::Failed;
-use sampler_chain::oracle::{Case, Replayer};
+use sampler_chain::oracle::{Case, Replayer, read_cases};
 use sampler_chain_differential::step::{Oracle, Step};
 use sampler_chain_differential::write::recorded;
 use serde_json::Value;
@@ -40,7 +40,11 @@ fn does_what_was_recorded(oracle: &Oracle) -> Result<(), Failed> {
                  top_p typ_p user_cases xtc found";
     let mut compared = 0;
     for name in stock.split_whitespace() {
-        let file = if name == "found" { "found.jsonl".into() } else { format!("steps-{name}.jsonl") };
+        let file = match name {
+            "found" => "found.jsonl".into(),
+            "chains" => "steps-chains.jsonl.gz".into(),
+            _ => format!("steps-{name}.jsonl"),
+        };
         compared += compare_file(oracle, &data, data.join(file))?;
     }
     ensure(compared >= 750, || format!("only {compared} cases"))
@@ -48,7 +52,7 @@ fn does_what_was_recorded(oracle: &Oracle) -> Result<(), Failed> {
 
 fn compare_file(oracle: &Oracle, data: &Path, path: PathBuf) -> Result<usize, Failed> {
     let mut replayer = Replayer::default();
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = read_cases(&path)?;
     let mut compared = 0;
     for line in text.lines().filter(|line| !line.starts_with("{\"head\"")) {
         let (case, raw): (Case, Value) = (serde_json::from_str(line)?, serde_json::from_str(line)?);
