@@ -2,17 +2,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{CandSet, Ctx, Facts, SamplerStep};
-use crate::libm::{exp, log, logf};
+use crate::libm::{exp, log};
 
 /// Draws by Gumbel noise that the seed, the place in the text and the token give: the same whatever was drawn before.
 ///
-/// The candidate with the largest `log(p) + noise` is drawn: each with its probability. The noise is `-log(-log(u))` in f64, with `u`
-/// from a hash of seed, position and token. It serves a draft and its check, a batch in any order, and a text that is taken up in its
-/// middle. A truncation in front changes nothing, if it leaves the token that would have been drawn without it.
+/// The candidate with the largest `log(p) + noise` is drawn: each with its probability. The noise is `-log(-log(u))`, with `u` from a
+/// hash of seed, position and token; all but p is in f64. It serves a draft and its check, a batch in any order, and a text that is
+/// taken up in its middle. A truncation in front changes nothing, if it leaves the token that would have been drawn without it.
 ///
 /// # Origin
 /// SGLang's sampler for requests with a seed (`multinomial_with_seed`, Apache-2.0). Written from its formula; the hash is MurmurHash3
-/// for 32 bits (Austin Appleby, public domain), of four words: the seed's low half and high half, the position, the token.
+/// for 32 bits (Austin Appleby, public domain), of four words: the seed's low half and high half, the position, the token. Gate: the
+/// formula in numpy, and the hashes that SGLang's own test expects.
 ///
 /// The position is the last token's, the prompt's tokens included, as SGLang counts: how many were accepted, less one. The seed is the
 /// chain's, of 32 bits, so that the high half is 0. Where SGLang cuts by top-k or top-p itself, it hashes a candidate's rank in place
@@ -23,6 +24,9 @@ use crate::libm::{exp, log, logf};
 ///
 /// # Draws
 /// None from any generator.
+///
+/// # Errors
+/// `prepare` refuses nothing: there is no parameter.
 ///
 /// # Chain file
 /// ```json
@@ -69,7 +73,7 @@ impl SamplerStep for Gumbel {
             if 1.0 - u > f64::from(cand.p) * reach {
                 continue;
             }
-            let score = f64::from(logf(cand.p)) + noise(u);
+            let score = log(f64::from(cand.p)) + noise(u);
             let is_first_of_equals = score == best_score && best.is_some_and(|(_, id)| cand.id < id);
             if score > best_score || is_first_of_equals {
                 (best, best_score, reach) = (Some((place, cand.id)), score, exp(-score) * 1.001);
@@ -151,12 +155,31 @@ mod tests {
             let position = (n as u32).wrapping_sub(1);
             let score = |cand: &crate::Cand| {
                 let u = f64::from(murmur3([77, 0, position, cand.id])) / f64::from(u32::MAX);
-                f64::from(logf(cand.p)) + noise(u)
+                log(f64::from(cand.p)) + noise(u)
             };
             let best = left.cands.iter().map(score).fold(f64::NEG_INFINITY, f64::max);
             assert_eq!(score(&left.cands[left.selected.unwrap()]), best);
             ctx.history_mut().push(0);
         }
+    }
+
+    /// The best two are 6.5e-8 apart, and logarithms in f32 would turn them round.
+    #[test]
+    fn logarithms_are_f64s() {
+        let (logits, seed) = ([0.0, 0.0, 0.0, -4f32.ln(), -4f32.ln(), -4f32.ln()], 126_366_581);
+        let mut ctx = Ctx::new(seed);
+        ctx.history_mut().push(0);
+        let left = apply(&mut Gumbel {}, &logits, &mut ctx);
+        let score = |cand: &crate::Cand, log_p: f64| {
+            log_p + noise(f64::from(murmur3([seed, 0, 0, cand.id])) / f64::from(u32::MAX))
+        };
+        let best = |log_p: fn(f32) -> f64| {
+            let scores = left.cands.iter().map(|cand| (score(cand, log_p(cand.p)), cand.id));
+            scores.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap().1
+        };
+        let (in_f64, in_f32) = (best(|p| log(f64::from(p))), best(|p| f64::from(crate::libm::logf(p))));
+        assert!(in_f64 >= 3 && in_f32 < 3, "{in_f64} {in_f32}");
+        assert_eq!(drawn(&left), in_f64);
     }
 
     /// Each candidate is drawn with its probability: 20,000 places, four standard deviations.

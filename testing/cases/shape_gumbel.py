@@ -4,10 +4,12 @@ The hash is MurmurHash3 (x86, 32 bits) of four words: the seed's low and high ha
 
 import numpy as np
 
+import oracle_lib as oracle
+
 from . import P4, log
 from .shapes import STEPS, step
 
-SOURCE = f"formula of SGLang's multinomial_with_seed, numpy {np.__version__}"
+SOURCE = f"formula of SGLang's multinomial_with_seed, as of November 2026 (MurmurHash3, logarithms in f64), numpy {np.__version__}"
 INF = float("inf")
 MASK = 0xFFFFFFFF
 WORDS = (0xCC9E2D51, 0x1B873593, 0xE6546B64)
@@ -66,16 +68,26 @@ def seed_with(wanted, position, token):
     return seed
 
 
+def probabilities(candidates):
+    """In f32, and whether they are those of any library: powers of two, divided by a sum that f32 holds."""
+    weights = oracle.expf(candidates.logits - candidates.logits.max())
+    whole = weights.sum(dtype=np.float64)
+    if (np.frexp(weights[weights > 0])[0] == 0.5).all() and np.float32(whole) == whole:
+        return weights / np.float32(whole), True
+    return candidates.softmax(), False
+
+
 def gumbel(_, candidates, draw):
     # SGLang's position is that of the last token of the sequence, prompt included.
     position = len(draw.prompt) + len(draw.drawn) - 1
     hashes = np.array([hashed(draw.seed, position, int(token)) for token in candidates.ids], dtype=np.float64)
     with np.errstate(all="ignore"):
         noise = -np.log(-np.clip(np.log(hashes / MASK), np.finfo(np.float64).min, -(2.0**-32)))
-        scores = np.log(candidates.softmax()).astype(np.float64) + noise
+        p, is_exact = probabilities(candidates)
+        scores = np.log(p.astype(np.float64)) + noise
     best = int(np.argmax(scores))
     others = np.delete(scores, best)
-    if len(others) and scores[best] - others.max() < 1e-4:
+    if len(others) and scores[best] - others.max() < (1e-9 if is_exact else 1e-4):
         raise ValueError("two candidates are too near to each other")
     return best
 
@@ -110,6 +122,9 @@ def cases(c):
     add("all-equal", [[1.5] * 9] * 4, seed=3)
     add("one-hot", [[0.0, 0.0, 40.0, 0.0]] * 2, seed=3)
     add("huge-tail", [[1.0, -1e30, 0.9, -3e38]] * 2, seed=3)
+    # Probabilities 4/15 and 1/15. The best two are 6.5e-8 apart: logarithms in f32 would turn them round.
+    close = log(1, 1, 1, 0.25, 0.25, 0.25)
+    add("logarithms-in-f64", [close], prompt=[0], seed=126366581)
     # The ends of the hash: the largest noise does not bring back a token that is out, and makes an unlikely one win; the least, -709,
     # makes the most likely one lose.
     most, least = MASK, 0
