@@ -28,7 +28,7 @@ def source(name):
 
 
 def formula(name):
-    return f"{name} (numpy {np.__version__})"
+    return f"formula of {name} (numpy {np.__version__})"
 
 
 def processed(processor, history, logits):
@@ -49,8 +49,9 @@ def exponential_decay_length(logits, history, n_prompt, start=0, factor=1.0, tok
     return processed(processor, history, logits), len(history) > n_prompt + start, source("ExponentialDecayLengthPenalty")
 
 
-def no_repeat_ngram(logits, history, n_prompt, n=3, window=0xFFFFFFFF, whitelist=()):
+def no_repeat_ngram(logits, history, n_prompt, n=3, window=0xFFFFFFFF, whitelist=(), sees_prompt=True):
     banned = set()
+    history = history[0 if sees_prompt else n_prompt :]
     if len(history) >= n:
         ending = history[len(history) - n + 1 :]
         for start in range(max(0, len(history) - window), len(history) - n + 1):
@@ -60,10 +61,15 @@ def no_repeat_ngram(logits, history, n_prompt, n=3, window=0xFFFFFFFF, whitelist
     after = logits.copy()
     after[sorted(banned)] = NEVER
     if window != 0xFFFFFFFF or whitelist:
-        return after, bool(banned), formula("transformers' rule with DeepSeek-OCR's window and whitelist")
+        whose = "SGLang" if sees_prompt else "vLLM"
+        more = "" if n > 1 else "; an n of 1 is SGLang's: DeepSeek's and vLLM's ban nothing"
+        rule = f"no_repeat_ngram, DeepSeek-OCR's of October 2025, over the tokens that {whose} shows it{more}"
+        return after, bool(banned), formula(rule)
+    if not sees_prompt and not history:
+        return after, False, source("NoRepeatNGramLogitsProcessor") + ", of the drawn tokens alone"
     ran = processed(hf.NoRepeatNGramLogitsProcessor(n), history, logits)
     assert ran.tobytes() == after.tobytes()
-    return ran, bool(banned), source("NoRepeatNGramLogitsProcessor")
+    return ran, bool(banned), source("NoRepeatNGramLogitsProcessor") + (", of the drawn tokens alone" if not sees_prompt else "")
 
 
 def encoder_repetition_penalty(logits, history, n_prompt, penalty=1.0):
@@ -87,7 +93,7 @@ def rep_pen_slope(logits, history, n_prompt, range=360, penalty=1.0, slope=1.0, 
     if slope == 1 and presence == 0:
         ran = processed(hf.RepetitionPenaltyLogitsProcessor(float(penalty)), window.tolist(), logits)
         assert ran.tobytes() == after.tobytes()
-    return after, True, formula("KoboldCpp's formula")
+    return after, True, formula("rep_pen_slope, KoboldCpp's as of November 2026: in an odd window the recent half is the longer")
 
 
 def repetition_penalty_hf(logits, history, n_prompt, penalty=1.0, prompt_ignore_length=0, sees_prompt=True):

@@ -5,13 +5,16 @@ use crate::core::{CandSet, Ctx, Facts, Followers, SamplerStep, StepError};
 
 /// Bans the tokens that would repeat an n-gram: those that followed an earlier copy of the last n - 1 tokens.
 ///
-/// The prompt counts. An n of 1 bans every token that has occurred, and nothing is banned before there are n tokens. Where all
-/// candidates are banned, the most likely one keeps its logit.
+/// An n of 1 bans every token that has occurred, and nothing is banned before there are n tokens. Where all candidates are banned,
+/// the most likely one keeps its logit.
 ///
 /// # Origin
 /// `no_repeat_ngram_size` of fairseq (MIT) and of Hugging Face transformers (`NoRepeatNGramLogitsProcessor`, Apache-2.0), which
-/// text-generation-webui has, too. The window and the whitelist are those of DeepSeek-OCR's processor (MIT), as vLLM and SGLang
-/// (Apache-2.0) have it. The code is this project's own.
+/// text-generation-webui has, too: there the prompt counts. The window and the whitelist are those of DeepSeek-OCR's processor (MIT).
+/// SGLang's copy of it (Apache-2.0) sees the prompt and what was drawn; vLLM's (Apache-2.0) what was drawn alone, which is
+/// `sees_prompt = false`. With an n of 1 transformers and SGLang ban all that they have seen, as here; DeepSeek's and vLLM's take the
+/// whole text for the last 0 tokens, and ban nothing. The code is this project's own. Gate: transformers' class, run with torch; with
+/// a window, a whitelist or drawn tokens alone the formula in numpy.
 ///
 /// # Order and flags
 /// Sets logits to -infinity and keeps the candidates. Clears `sorted` where a token is banned.
@@ -19,9 +22,12 @@ use crate::core::{CandSet, Ctx, Facts, Followers, SamplerStep, StepError};
 /// # Draws
 /// None.
 ///
+/// # Errors
+/// `prepare` refuses an `n` of 0, and a token of `whitelist` beyond the vocabulary.
+///
 /// # Chain file
 /// ```json
-/// {"type": "no_repeat_ngram", "n": 30, "window": 90, "whitelist": [128821, 128822]}
+/// {"type": "no_repeat_ngram", "n": 30, "window": 90, "whitelist": [128821, 128822], "sees_prompt": false}
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -33,14 +39,22 @@ pub struct NoRepeatNgram {
     pub window: u32,
     /// Tokens that are never banned. Default none.
     pub whitelist: Vec<u32>,
+    /// Whether the prompt counts. If not, the text begins behind it, for `window`, too. Default true.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(!skip_serializing_if)]
+    pub sees_prompt: bool,
     #[serde(skip)]
     followers: Followers,
 }
 
 impl Default for NoRepeatNgram {
     fn default() -> Self {
-        Self { n: 3, window: u32::MAX, whitelist: Vec::new(), followers: Followers::default() }
+        Self { n: 3, window: u32::MAX, whitelist: Vec::new(), sees_prompt: true, followers: Followers::default() }
     }
+}
+
+fn is_default(sees_prompt: &bool) -> bool {
+    *sees_prompt
 }
 
 impl NoRepeatNgram {
@@ -72,7 +86,8 @@ impl SamplerStep for NoRepeatNgram {
     }
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
-        let (tokens, n_before) = (ctx.history().tokens(), self.n.saturating_sub(1) as usize);
+        let (history, n_before) = (ctx.history(), self.n.saturating_sub(1) as usize);
+        let tokens = if self.sees_prompt { history.tokens() } else { history.generated() };
         let window = &tokens[tokens.len().saturating_sub(self.window as usize)..];
         if let Some(at) = tokens.len().checked_sub(n_before) {
             cands.ban_but(self.followers.of(&tokens[at..], window), &self.whitelist);
@@ -80,14 +95,14 @@ impl SamplerStep for NoRepeatNgram {
     }
 
     fn facts(&self) -> Facts {
-        Facts { needs_history: true, ..Facts::default() }
+        Facts { needs_history: true, needs_prompt: !self.sees_prompt, ..Facts::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{after_sort, refusal, round_trip, run};
+    use crate::testing::{after_sort, apply, refusal, round_trip, run};
 
     const LOGITS: [f32; 6] = [1.0, 5.0, 2.0, 4.0, 3.0, 0.0];
 
@@ -119,6 +134,24 @@ mod tests {
         {
             let step = NoRepeatNgram::new(2).with_window(window);
             assert_eq!(banned(step, &[3, 4, 3, 5, 0, 3]), expected, "{window}");
+        }
+    }
+
+    /// Behind a prompt of so many tokens.
+    #[test]
+    fn the_prompt_may_not_count() {
+        let tokens = [3, 4, 3, 5, 0, 3, 5, 3];
+        for (n_prompt, window, expected) in
+            [(0, 99, &[4, 5][..]), (2, 99, &[5]), (4, 99, &[5]), (6, 99, &[]), (8, 99, &[]), (4, 3, &[5]), (4, 2, &[])]
+        {
+            let mut ctx = Ctx::new(1);
+            tokens[..n_prompt].iter().for_each(|token| ctx.history_mut().push_prompt(*token));
+            tokens[n_prompt..].iter().for_each(|token| ctx.history_mut().push(*token));
+            let mut step = NoRepeatNgram { sees_prompt: false, ..NoRepeatNgram::new(2).with_window(window) };
+            let left = apply(&mut step, &LOGITS, &mut ctx);
+            let banned: Vec<u32> =
+                left.cands.iter().filter(|it| it.logit == f32::NEG_INFINITY).map(|it| it.id).collect();
+            assert_eq!(banned, expected, "a prompt of {n_prompt}, a window of {window}");
         }
     }
 
@@ -155,6 +188,8 @@ mod tests {
     fn file() {
         let text = r#"{"type":"no_repeat_ngram","n":3,"window":4294967295,"whitelist":[]}"#;
         round_trip(Box::new(NoRepeatNgram::default()), text);
+        let drawn_alone = NoRepeatNgram { sees_prompt: false, ..NoRepeatNgram::default() };
+        round_trip(Box::new(drawn_alone), &text.replace('}', r#","sees_prompt":false}"#));
         assert_eq!(refusal(NoRepeatNgram::new(0)), "n: 0 is refused: at least 1");
         let beyond = NoRepeatNgram::new(5).with_whitelist([99, 100]);
         assert_eq!(refusal(beyond), "whitelist: token 100 is beyond the vocabulary of 100 tokens");

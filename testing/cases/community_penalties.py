@@ -39,6 +39,12 @@ def no_repeat_ngram(cases):
     add("whitelist", six, prompt, n=2, whitelist=[1])
     add("window-and-whitelist", repeated(SIX, 2), prompt, n=2, window=4, whitelist=[3])
     add("unigrams-and-whitelist", repeated([3, 2, 1], 3), n=1, whitelist=[1])
+    # Without the prompt: as it ends, one token on, and with a window that would reach into it.
+    add("drawn-alone", repeated([5, 9, 8, 7], 4), [1, 2, 1, 1, 3, 1], n=2, sees_prompt=False)
+    add("drawn-alone/no-prompt", repeated([9, 8], 3), n=2, sees_prompt=False)
+    add("drawn-alone/unigrams", repeated([3, 2, 1], 3), [0, 1], n=1, sees_prompt=False)
+    add("drawn-alone/window", repeated([9, 8, 7], 6), [0, 0, 1, 0], n=2, window=3, sees_prompt=False)
+    add("drawn-alone/whitelist", repeated([9, 8], 4), [0, 1, 0], n=2, whitelist=[1], sees_prompt=False)
 
 
 # Each logit is a number that no product of it with such penalties is.
@@ -116,6 +122,8 @@ def exponential_decay_length(cases):
     add("empty", values(EIGHT), start=0, factor=1.3, tokens=[3])
     add("prompt-only", values(EIGHT), [3, 4, 7], start=0, factor=1.3, tokens=[3])
     add("from-the-first", values(EIGHT, EIGHT), [3, 4, 7], start=0, factor=1.3, tokens=[3])
+    # The prompt does not count: the first two are drawn at the start and before it.
+    add("prompt-longer-than-start", repeated(EIGHT, 5), [3, 4, 7], start=2, factor=1.3, tokens=[3])
     add("from-the-second", eight, start=1, factor=1.3, tokens=[3])
     add("never-so-long", repeated([1, 2], 2), start=4000000000, factor=1.3, tokens=[1])
     add("until-it-ends", repeated([1, 2.5, -1], 4), [1], start=1, factor=1.4, tokens=[0])

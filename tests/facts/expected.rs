@@ -72,6 +72,7 @@ const EXPECTED: &[(&str, &str)] = &[
     (r#"{"type":"min_new_tokens","n":5,"tokens":[0]}"#, "history prompt"),
     (r#"{"type":"no_repeat_ngram","n":1}"#, "history"),
     (r#"{"type":"no_repeat_ngram","n":2,"window":9,"whitelist":[0]}"#, "history"),
+    (r#"{"type":"no_repeat_ngram","n":1,"sees_prompt":false}"#, "history prompt"),
     (r#"{"type":"p_less"}"#, ALL),
     (r#"{"type":"p_less","normalised":true}"#, ALL),
     (r#"{"type":"protect","steps":[]}"#, ALL),
