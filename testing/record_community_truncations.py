@@ -22,6 +22,7 @@ from libllama import Libllama
 
 NEAREST = 1e-4
 NUMPY = f"numpy {np.__version__}, "
+MASKED_STAY = ", masked candidates tied with the min_keep-th best kept (own rule)"
 
 
 def softmax(row):
@@ -48,7 +49,7 @@ class Reference:
 
 
 class TopA(Reference):
-    source = NUMPY + "formula of RWKV-LM"
+    source = NUMPY + "formula of top-a (RWKV-LM, which has no versions; as of November 2026), the square rounded first"
 
     def keeps(self, row, a=0.2):
         p = softmax(row)
@@ -57,7 +58,7 @@ class TopA(Reference):
 
 
 class PLess(Reference):
-    source = NUMPY + "formula of arXiv 2509.23234"
+    source = NUMPY + "formula of p-less (arXiv 2509.23234, as of November 2026)"
 
     def keeps(self, row, normalised=False):
         p = softmax(row)
@@ -73,7 +74,7 @@ class PLess(Reference):
 
 class MinK(Reference):
     sorts = True
-    source = NUMPY + "formula of arXiv 2604.11012"
+    source = NUMPY + "formula of min-k (arXiv 2604.11012, as of November 2026)"
 
     def keeps(self, row, tau=3.0):
         finite = np.sort(row[row > -np.inf])[::-1]
@@ -113,11 +114,21 @@ class OfTransformers(Reference):
             raise ValueError(f"{name} has changed a logit")
         return mask
 
+    def with_tied(self, mask, row, min_keep):
+        """What was masked before and is as good as the last of min_keep is kept here, and left masked there."""
+        kept = mask | (row >= np.sort(row)[-min(min_keep, len(row))])
+        if not (kept == mask).all():
+            if (row[kept & ~mask] > -np.inf).any():
+                raise ValueError("the reference drops what min_keep keeps")
+            self.source += MASKED_STAY
+        return kept
+
 
 class EpsilonCutoff(OfTransformers):
     def keeps(self, row, epsilon=0.0005, min_keep=1):
         mask = self.run("EpsilonLogitsWarper", row, epsilon, min_tokens_to_keep=min_keep)
-        return mask | tied(row, min_keep), distance(softmax(row), epsilon)
+        # Of a row of -infinity there is no p.
+        return self.with_tied(mask, row, min_keep), distance(softmax(row), epsilon) if mask.any() else np.inf
 
 
 class EtaCutoff(OfTransformers):
@@ -125,7 +136,7 @@ class EtaCutoff(OfTransformers):
         mask = self.run("EtaLogitsWarper", row, epsilon, min_tokens_to_keep=min_keep)
         p = softmax(row)
         cut = min(epsilon, np.sqrt(epsilon) * np.exp(-entropy(p)))
-        return mask | tied(row, min_keep), distance(p, cut)
+        return self.with_tied(mask, row, min_keep), distance(p, cut)
 
 
 class TopH(OfTransformers):
@@ -145,11 +156,6 @@ class TopH(OfTransformers):
 def entropy(p):
     """In nats."""
     return -np.sum(p[p > 0] * np.log(p[p > 0]))
-
-
-def tied(row, min_keep):
-    """Those that min_tokens_to_keep keeps although they were masked before: they are as good as the last of so many."""
-    return row >= np.sort(row)[-min(min_keep, len(row))]
 
 
 REFERENCES = {
@@ -192,7 +198,7 @@ class Recorder:
             raise ValueError(f"{name}: rows of several lengths")
         self.names.add(name)
         before = [{"type": "top_k", "k": len(rows[0])}] if sort_first else []
-        tokens, steps = [], []
+        tokens, steps, source = [], [], ""
         for i, row in enumerate(rows):
             ids = np.arange(len(row))
             told = []
@@ -201,6 +207,8 @@ class Recorder:
                 told.append(after("top_k", row, ids, True))
             seen = row[ids]
             mask, nearest = self.reference.keeps(seen, **parameters)
+            # A rule that only some rows of a case need is the case's.
+            source = max(source, self.reference.source, key=len)
             if by_hand is not None:
                 # Which of the equals at the cut a reference that sorts keeps is no rule of its own.
                 told_apart = row if self.reference.sorts else np.arange(len(row))
@@ -221,7 +229,7 @@ class Recorder:
             tokens.append(int(ids[kept][np.argmax(seen[kept])]))
         self.cases.append({
             "name": f"{self.step}/{name}",
-            "source": self.reference.source,
+            "source": source,
             "logits": logits,
             "chain": {"seed": 1, "steps": [*before, {"type": self.step, **parameters}, {"type": "greedy"}]},
             "expect": {"tokens": tokens, "steps": steps},

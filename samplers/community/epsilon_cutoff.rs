@@ -15,10 +15,14 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 ///
 /// # Order and flags
 /// Computes p, and removes `p < epsilon`, in f32; what equals it stays. So do, whatever their p, the `min_keep` largest logits and
-/// all that are tied with the last of these. The order and `sorted` stay what they were.
+/// all that are tied with the last of these: candidates of -infinity, too, where fewer are above it. The order and `sorted` stay what
+/// they were.
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses an `epsilon` that is not above 0 and below 1, and a `min_keep` of 0.
 ///
 /// # Chain file
 /// ```json

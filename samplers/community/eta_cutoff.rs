@@ -16,10 +16,13 @@ use crate::libm::expf;
 /// # Order and flags
 /// Computes p, and removes `p < min(epsilon, √epsilon · e^-H)`, in f32, with the entropy H in nats; what equals the cut stays, and a
 /// probability of 0 adds nothing to H. So do, whatever their p, the `min_keep` largest logits and all that are tied with the last of
-/// these. The order and `sorted` stay what they were.
+/// these: candidates of -infinity, too, where fewer are above it. The order and `sorted` stay what they were.
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses an `epsilon` that is not above 0 and below 1, and a `min_keep` of 0.
 ///
 /// # Chain file
 /// ```json
@@ -94,8 +97,11 @@ mod tests {
     /// Masked candidates do not make the entropy NaN.
     #[test]
     fn masked_candidates_go() {
-        let masked = run(&mut step(0.25, 1), &[p4(), vec![-INF; 3]].concat(), &[]);
-        assert_eq!(masked.ids(), [0, 1]);
+        // √0.2 · e^-H is 0.143; where H is NaN, epsilon would cut 0.15, too.
+        let masked = run(&mut step(0.2, 1), &[p4(), vec![-INF; 3]].concat(), &[]);
+        assert_eq!(masked.ids(), [0, 1, 2]);
+        let far = run(&mut step(0.2, 1), &[p4(), vec![-1e4, -3e38]].concat(), &[]);
+        assert_eq!(far.ids(), [0, 1, 2]);
         assert_eq!(run(&mut step(0.9, 1), &[-INF; 3], &[]).cands.len(), 3);
     }
 

@@ -22,6 +22,9 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 /// # Draws
 /// None.
 ///
+/// # Errors
+/// `prepare` refuses a `tau` of NaN.
+///
 /// # Chain file
 /// ```json
 /// {"type": "min_k", "tau": 3}

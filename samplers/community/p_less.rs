@@ -21,6 +21,9 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep};
 /// # Draws
 /// None.
 ///
+/// # Errors
+/// `prepare` refuses nothing: both values of `normalised` do.
+///
 /// # Chain file
 /// ```json
 /// {"type": "p_less", "normalised": false}
@@ -28,8 +31,9 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PLess {
-    /// Whether the cut is `(V·L - 1)/(V - 1)`, with V candidates that the step sees, masked ones among them: 0 for a flat row, and
-    /// never above L. Default false.
+    /// Whether the cut is `(V·L - 1)/(V - 1)`: 0 for a flat row, and never above L. V counts the candidates that the step sees: one
+    /// that a step before has masked is among them, one that it has removed is not. In a program that masks what it removes V is
+    /// always the vocabulary's size, and the cut behind a truncation higher. Default false.
     pub normalised: bool,
 }
 

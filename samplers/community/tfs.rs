@@ -9,8 +9,9 @@ use crate::core::{Cand, CandSet, Ctx, Facts, SamplerStep, StepError, float, is_z
 /// added up, exceed `z`. What stays there differs by a token between programs: `variant`.
 ///
 /// # Origin
-/// Trenton Bricken's tail-free sampling; llama.cpp's `llama_sampler_init_tail_free` until October 2024 (MIT); KoboldCpp, KoboldAI,
-/// text-generation-webui, aphrodite (AGPL-3.0). Written from the formula.
+/// Trenton Bricken's tail-free sampling; llama.cpp's `llama_sampler_init_tail_free` (MIT) until pull request 10071 took it out in
+/// October 2024; KoboldCpp, KoboldAI, text-generation-webui, aphrodite (AGPL-3.0). Written from the formula. Gate: the formula in
+/// numpy, of either variant.
 ///
 /// # Order and flags
 /// Sorts, computes p, then cuts. One candidate always stays. `ggml` does nothing to two or fewer, and sorts nothing there.
@@ -20,6 +21,9 @@ use crate::core::{Cand, CandSet, Ctx, Facts, SamplerStep, StepError, float, is_z
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses a `z` outside 0 to 1.
 ///
 /// # Chain file
 /// ```json

@@ -8,8 +8,11 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 /// The surer the model, the higher the cut: at a highest probability of 0.9 it is `0.81·a`, at 0.1 it is `0.01·a`.
 ///
 /// # Origin
-/// Bo Peng's RWKV-LM (Apache-2.0); in KoboldAI, KoboldCpp, NovelAI, ExLlamaV2 and aphrodite (`top_a`); for llama.cpp pull request
-/// 5612. Written from the formula. Gate: the formula in numpy.
+/// Bo Peng's RWKV-LM (Apache-2.0); as `top_a` in KoboldAI, KoboldCpp and aphrodite (AGPL-3.0), ExLlamaV2 (MIT) and NovelAI (closed);
+/// for llama.cpp pull request 5612 (MIT). Written from the formula. Gate: the formula in numpy.
+///
+/// The square is rounded first, as in RWKV-LM. KoboldCpp and ExLlamaV2 round `(a·p_max)·p_max`: the cut differs in its last bit, and
+/// with probabilities of 2/3 and 1/3 an `a` of 0.75 keeps one here and two there.
 ///
 /// # Order and flags
 /// Computes p, and removes `p < a·(p_max·p_max)`, in f32; what equals the cut stays. The order and `sorted` stay what they
@@ -17,6 +20,9 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses an `a` that is not above 0 and at most 1.
 ///
 /// # Chain file
 /// ```json

@@ -22,6 +22,9 @@ const TOP_N: usize = 100;
 /// # Draws
 /// None.
 ///
+/// # Errors
+/// `prepare` refuses an `h` that is not above 0 and at most 1.
+///
 /// # Chain file
 /// ```json
 /// {"type": "top_h", "h": 0.4}

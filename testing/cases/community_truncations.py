@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from cases import log
+
 INF = float("inf")
 # In f32 so near that exp rounds to the power of two.
 LN_2, LN_4 = (float(np.float32(np.log(n))) for n in (2, 4))
@@ -33,6 +35,11 @@ def top_a(c):
     c.add("tie-at-the-cut/a-1", {"a": 1.0}, EIGHTHS, by_hand=[[1, 2]])
     c.add("tie-at-the-cut/a-0.5", {"a": 0.5}, EIGHTHS, by_hand=[[0, 1, 2, 3]])
     c.add("tie-at-the-cut/just-above", {"a": 0.5005}, EIGHTHS)
+    # Probabilities 2/3 and 1/3, and a cut at 1/3 that f32 rounds up: it would round down if a were multiplied before the square.
+    c.add("rounding/third", {"a": 0.75}, [0.0, -LN_2], by_hand=[[0]])
+    # 4/5 and 1/5, and 4/7 and three of 1/7, in the same way.
+    c.add("rounding/fifth", {"a": 0.3125}, [-LN_4, 0.0], by_hand=[[1]])
+    c.add("rounding/sixth", {"a": 0.375}, [-LN_4, 0.0, -LN_4], by_hand=[[1]])
     c.add("default", {}, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0])
     for a in (1e-6, 0.01, 0.5, 1.0):
         c.synthetic(f"peaked-40/a-{a}", {"a": a}, "peaked", 40, 3)
@@ -60,6 +67,9 @@ def epsilon_cutoff(c):
     c.add("min_keep-3", {"epsilon": 0.9, "min_keep": 3}, [1.0, 3.0, 2.0, 2.5], [1.0, 3.0, 2.0, -9.0])
     c.add("min_keep-above-the-size", {"epsilon": 0.9, "min_keep": 9}, [1.0, 3.0, 2.0])
     c.add("min_keep-below-what-passes", {"epsilon": 0.05, "min_keep": 2}, [1.0, 3.0, 2.0, 2.5, -4.0])
+    c.add("min_keep-3/masked", {"epsilon": 0.9, "min_keep": 3}, [-INF, 1.0, -INF, 3.0, 2.0, 2.0], [0.5, -INF, 0.25, -INF, 1.0, -INF])
+    c.add("min_keep-above-the-finite", {"epsilon": 0.9, "min_keep": 3}, [-INF, 1.0, -INF, 3.0], [2.0, -INF, -INF, -INF])
+    c.add("all-masked", {"epsilon": 0.5}, [-INF] * 3)
     c.add("default", {}, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0, -5.0, -5.5, -6.0, -7.0])
     c.synthetic("peaked-40", {"epsilon": 0.001}, "peaked", 40, 3)
     c.synthetic("ties-40/min_keep-5", {"epsilon": 0.2, "min_keep": 5}, "ties", 40, 3)
@@ -80,10 +90,20 @@ def eta_cutoff(c):
     # Here the entropy cuts: at 0.1487 and 0.1051 in place of 0.25 and 0.125.
     c.add("entropy-decides/0.25", {"epsilon": 0.25}, EIGHTHS, QUARTERS + [-1.0])
     c.add("entropy-decides/0.125", {"epsilon": 0.125}, EIGHTHS)
+    # It cuts at 0.143: epsilon itself would take 0.15, too. What is masked, or has a p of 0, adds nothing to it.
+    half, third, sixth, twentieth = log(0.50, 0.30, 0.15, 0.05)
+    c.add("entropy-decides/masked", {"epsilon": 0.2}, [-INF, half, third, -INF, sixth, twentieth])
+    c.add("entropy-decides/huge-tail", {"epsilon": 0.2}, [half, -1e30, third, -3e38, sixth, -1e4, twentieth])
+    # At 0.126, between two of 0.2 and two of 0.1.
+    c.add("entropy-decides/ties", {"epsilon": 0.3}, log(0.4, 0.1, 0.2, 0.2, 0.1))
+    # At 1/4, which is √0.5 · 2^-1.5: what equals it stays.
+    c.add("entropy-decides/tie-at-the-cut", {"epsilon": 0.5}, QUARTERS, by_hand=[[0, 1, 2]])
     c.add("min_keep-2/ties", {"epsilon": 0.9, "min_keep": 2}, [1.0, 13.0, 2.0, 2.0], [9.0, 0.0, 0.0, -1.0])
     c.add("min_keep-3", {"epsilon": 0.9, "min_keep": 3}, [1.0, 13.0, 2.0, 2.5], [1.0, 3.0, 2.0, -9.0])
     c.add("min_keep-above-the-size", {"epsilon": 0.9, "min_keep": 9}, [1.0, 3.0, 2.0])
     c.add("min_keep-below-what-passes", {"epsilon": 0.05, "min_keep": 2}, [1.0, 3.0, 2.0, 2.5, -4.0])
+    c.add("min_keep-3/masked", {"epsilon": 0.9, "min_keep": 3}, [-INF, 1.0, -INF, 13.0, 2.0, 2.0], [0.5, -INF, 9.0, -INF, 1.0, -INF])
+    c.add("min_keep-above-the-finite", {"epsilon": 0.9, "min_keep": 3}, [-INF, 1.0, -INF, 13.0], [2.0, -INF, -INF, -INF])
     c.add("default", {}, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0, -5.0, -5.5, -6.0, -7.0])
     c.synthetic("peaked-40", {"epsilon": 0.001}, "peaked", 40, 3)
     c.synthetic("ties-40/min_keep-5", {"epsilon": 0.2, "min_keep": 5}, "ties", 40, 3)
@@ -113,6 +133,8 @@ def top_h(c):
     # Only the hundred best count.
     c.synthetic("uniform-101", {"h": 0.7}, "uniform", 101)
     c.synthetic("uniform-2000", {"h": 0.7}, "uniform", 2000)
+    # 33 stay. With the probabilities that they have among all 150 it would be 32.
+    c.add("nearly-flat-150", {"h": 0.4}, [i / 128 for i in range(150)])
     c.add("nearly-flat-20", {"h": 0.7}, [i / 1024 for i in range(20)])
     c.synthetic("sorted/peaked-40", {"h": 0.6}, "peaked", 40, 3, sort_first=True)
     c.synthetic("sorted/uniform-600", {"h": 0.5}, "uniform", 600, sort_first=True)
@@ -130,6 +152,8 @@ def p_less(c):
         c.synthetic(f"{name}/peaked-40", parameters, "peaked", 40, 3)
         c.synthetic(f"{name}/uniform-2000", parameters, "uniform", 2000)
     c.add("normalised/masked", {"normalised": True}, [-INF, 1.0, -INF, 0.5, 0.9, -INF])
+    c.add("normalised/one-hot", {"normalised": True}, [-50.0, -50.0, 40.0, -50.0], [90.0, -90.0, -90.0, -90.0])
+    c.add("normalised/huge-negative-tail", {"normalised": True}, [-1e4, 2.0, -1e30, 1.5, 1.0, -3e38, -1e4, -2e4, -3e38])
     c.add("normalised/two-candidates", {"normalised": True}, [0.25, -1.0], [1.0, 0.875])
     c.add("normalised/three-candidates", {"normalised": True}, [0.25, -1.0, 2.5], [1.0, 0.875, 0.75])
     # 1/4, twice 1/8, eight times 1/16: L is 1/8.

@@ -8,10 +8,14 @@ from . import P4, log
 from .shapes import GREEDY, OFF, STEPS, away, exact, step
 
 INF = float("inf")
+WHOSE = {
+    "ggml": "llama.cpp's until pull request 10071 took it out in October 2024",
+    "kobold": "KoboldAI's as of November 2026",
+}
 
 
 def kept(p, variant, z, least):
-    """How many stay of candidates with these probabilities, and the running sums."""
+    """How many stay of candidates with these probabilities, the running sums, and what they are shares of."""
     n = len(p)
     d2 = np.abs(p[:-2] - 2 * p[1:-1] + p[2:]) if n > 2 else p[:0]
     with np.errstate(all="ignore"):
@@ -19,11 +23,11 @@ def kept(p, variant, z, least):
         if variant == "ggml":
             sums = np.cumsum(d2 / whole if whole > 1e-6 else np.full(n - 2, 1 / (n - 2), dtype=p.dtype))
             places = [i for i in range(n - 2) if sums[i] > z and i >= max(least, 1)]
-            return (places[0] if places else n), sums
+            return (places[0] if places else n), sums, whole
         sums = np.cumsum(d2 / whole)
         removed = np.concatenate([[False], sums > z, [True]])[:n]
         removed[: max(least, 1)] = False
-        return int(np.argmax(removed)) if removed.any() else n, sums
+        return int(np.argmax(removed)) if removed.any() else n, sums, whole
 
 
 def tfs(spec, candidates, _):
@@ -32,10 +36,11 @@ def tfs(spec, candidates, _):
         return OFF if z >= 1 else None  # llama.cpp returned before it sorted
     candidates.sort()
     p = exact(candidates)
-    n, sums = kept(candidates.softmax_f64() if p is None else p, variant, z, least)
+    n, sums, whole = kept(candidates.softmax_f64() if p is None else p, variant, z, least)
     if p is None and len(sums) and not np.isnan(sums).any():
         for x in sums:
             away(x, z)
+        away(whole, 1e-6)
     candidates.take(np.arange(n))
     return None
 
@@ -46,8 +51,7 @@ STEPS["tfs"] = tfs
 def cases(c):
     def add(name, rows, variants=("ggml", "kobold"), **parameters):
         for variant in variants:
-            which = {"ggml": "old llama.cpp", "kobold": "KoboldAI"}[variant]
-            source = f"formula as in {which}, numpy {np.__version__}"
+            source = f"formula of tfs, variant {variant}: {WHOSE[variant]}, numpy {np.__version__}"
             chain = [step("tfs", z=parameters["z"], variant=variant)]
             if "min_keep" in parameters:
                 chain[0]["min_keep"] = parameters["min_keep"]
@@ -67,6 +71,10 @@ def cases(c):
     add("three", [[0.7, 1.5, 0.6], [0.1, 0.9, 2.0]], z=0.5)
     add("uniform", [[0.5] * 9], z=0.3)
     add("nearly-uniform", [[0.5, 0.5000001, 0.5, 0.5, 0.5]], z=0.3, variants=["ggml"])
+    # Of 13 alike and one that is a little better the one difference is 7.7e-7, which counts as none: each of eleven places is an
+    # eleventh, and seven stay. One of 1.3e-6 is all of the change, and one stays.
+    add("nearly-uniform/below-1e-6", [[0.5] * 6 + [0.50001] + [0.5] * 6], z=0.7, variants=["ggml"])
+    add("nearly-uniform/above-1e-6", [[0.5] * 6 + [0.500017] + [0.5] * 6], z=0.7, variants=["ggml"])
     add("one-hot", [[0.0, 60.0, 0.0, 0.0, 0.0]], z=0.95)
     add("minus-infinity", [[1.0, -INF, 2.0, -INF, 0.4, -INF], [-INF, -INF, 3.0, -INF, -INF, -INF]], z=0.9)
     add("huge-tail", [[3.0, -1e30, 2.0, -3e38, 1.0, -1e9, 2.9]], z=0.9)
