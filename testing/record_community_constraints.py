@@ -30,7 +30,7 @@ from cases import Cases, constraints
 INF = float("inf")
 VERSIONS = f"transformers {transformers.__version__}"
 TORCH = f"(torch {torch.__version__.split('+')[0]})"
-OWN = "own definition, independent Python"
+OWN = f"own definition of sampler-chain 0.1.0, written once more in Python (numpy {np.__version__})"
 MARGIN = 1e-4  # how far a probability is from a threshold, relatively
 
 

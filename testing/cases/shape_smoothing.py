@@ -5,7 +5,7 @@ import numpy as np
 from . import P4
 from .shapes import GREEDY, STEPS, step
 
-SOURCE = f"formula in f32 in KoboldCpp's order, numpy {np.__version__}"
+SOURCE = f"formula of quadratic smoothing with a curve, in f32 in KoboldCpp's order as of November 2026, numpy {np.__version__}"
 INF = float("inf")
 
 

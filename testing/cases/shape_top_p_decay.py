@@ -5,7 +5,7 @@ import numpy as np
 from . import P4, log
 from .shapes import GREEDY, STEPS, away, exact, step
 
-SOURCE = f"formula of TensorRT-LLM, numpy {np.__version__}"
+SOURCE = f"formula of top_p_decay, TensorRT-LLM's as of November 2026 (arXiv 2206.04624), numpy {np.__version__}"
 INF = float("inf")
 
 
