@@ -78,8 +78,10 @@ fn every_step_has_all_its_parts() {
         if cases.lines().skip(1).filter(is_of_step).count() < wanted {
             missing.push(format!("{step}: {wanted} recorded cases or more in {}", cases_of(&step)));
         }
-        if is_of_community(&step) && !file.contains("/// # Origin") {
-            missing.push(format!("{step}: \"/// # Origin\" in {}", file_of(&step)));
+        for part in ["/// # Origin", "Gate: ", "/// # Errors"] {
+            if is_of_community(&step) && !file.contains(part) {
+                missing.push(format!("{step}: \"{part}\" in {}", file_of(&step)));
+            }
         }
         if !page.contains(&format!("| `{step}` |")) {
             missing.push(format!("{step}: its row in docs/steps.md"));

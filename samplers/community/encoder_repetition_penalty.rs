@@ -14,13 +14,16 @@ use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, SeenTokens, StepErr
 /// # Origin
 /// Hugging Face transformers (`EncoderRepetitionPenaltyLogitsProcessor`, Apache-2.0), known as the hallucination penalty.
 /// There the tokens are the encoder's input, or the prompt of a model that has no encoder, as in text-generation-webui. The
-/// code is this project's own.
+/// code is this project's own. Gate: that class, run with torch.
 ///
 /// # Order and flags
 /// Changes logits and clears `sorted`, even where nothing changed. A penalty of 1 is neutral: it does nothing.
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses a `penalty` that is not above 0, and one whose inverse is no normal number of f32.
 ///
 /// # Chain file
 /// ```json

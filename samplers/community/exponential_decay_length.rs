@@ -13,13 +13,18 @@ use crate::libm::pow;
 ///
 /// # Origin
 /// Hugging Face transformers (`ExponentialDecayLengthPenalty`, Apache-2.0), whose `exponential_decay_length_penalty` is the pair
-/// of `start` and `factor`. There it also makes 0 of every -0. The code is this project's own.
+/// of `start` and `factor`. There it also makes 0 of every -0. The code is this project's own. Gate: that class, run with
+/// torch.
 ///
 /// # Order and flags
 /// Changes logits and clears `sorted` past `start`, even where nothing changed. A factor of 1 is neutral: it does nothing.
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses a `factor` that is not finite or not above 0, and a token of `tokens` beyond the vocabulary. Without
+/// `tokens` it wants a vocabulary that tells which tokens end a text, unless the step is off.
 ///
 /// # Chain file
 /// ```json

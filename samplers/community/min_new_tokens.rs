@@ -10,7 +10,8 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError};
 ///
 /// # Origin
 /// `min_new_tokens` of Hugging Face transformers (`MinNewTokensLengthLogitsProcessor`, Apache-2.0); vLLM has it as `min_tokens`.
-/// transformers' `min_length` is another one, which counts the prompt, too. The code is this project's own.
+/// transformers' `min_length` is another one, which counts the prompt, too. The code is this project's own. Gate: that class, run with
+/// torch.
 ///
 /// # Order and flags
 /// While it bans, sets logits to -infinity, keeps the candidates and clears `sorted`. Then, and with an `n` of 0, it changes
@@ -18,6 +19,10 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError};
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses a token of `tokens` beyond the vocabulary. Without `tokens` it wants a vocabulary that tells which tokens
+/// end a text, unless `n` is 0.
 ///
 /// # Chain file
 /// ```json

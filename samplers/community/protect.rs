@@ -12,6 +12,7 @@ use crate::core::{Cand, CandSet, Chain, Ctx, Facts, SamplerStep, StepError, list
 /// # Origin
 /// This project's own. mlx-lm (MIT) keeps `xtc_special_tokens` so, from XTC alone. text-generation-webui does something else: its XTC
 /// does nothing at all where it would remove a newline or an end token.
+/// Gate: its definition, written once more in plain Python.
 ///
 /// # Order and flags
 /// What its steps do. What comes back from being removed stands at the end, by rising id; what comes back from -infinity stays in
@@ -20,6 +21,10 @@ use crate::core::{Cand, CandSet, Chain, Ctx, Facts, SamplerStep, StepError, list
 ///
 /// # Draws
 /// What its steps draw, each from its own generator.
+///
+/// # Errors
+/// `prepare` refuses a step inside that selects, and what a step inside refuses, named by its place; a token of `tokens` beyond
+/// the vocabulary; `eog` and `pieces` without a vocabulary; a text of `pieces` that is no token.
 ///
 /// # Chain file
 /// ```json

@@ -16,7 +16,10 @@ use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, StepError, float};
 /// # Origin
 /// `rep_pen`, `rep_pen_range` and `rep_pen_slope` of KoboldCpp (AGPL-3.0), after KoboldAI, whose slope bends over the window
 /// instead. KoboldCpp fills a window that is not full yet with token 0, and so penalises that; here nothing stands there. The code is
-/// this project's own, after the formula.
+/// this project's own, after the formula. Gate: the formula in numpy; with a slope of 1 transformers' class, too, run with torch.
+///
+/// Versions differ where `range` is odd. KoboldCpp as of 2026 splits the window at half its length, rounded down, so that the recent
+/// half is the longer: so it is here. Earlier versions gave the place in the middle to the older half.
 ///
 /// # Order and flags
 /// Changes logits and clears `sorted`, even where nothing changed. With a range of 0, or `penalty` and `presence` at their
@@ -24,6 +27,10 @@ use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, StepError, float};
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses a `penalty` that is not finite, not above 0, or has no finite inverse, a `slope` that is not above 0 and at
+/// most 1, and a `presence` that is not finite.
 ///
 /// # Chain file
 /// ```json

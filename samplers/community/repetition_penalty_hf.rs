@@ -13,13 +13,17 @@ use crate::core::{CandSet, Ctx, Facts, Penalty, SamplerStep, SeenTokens, StepErr
 ///
 /// # Origin
 /// CTRL (arXiv 1909.05858), in the form of Hugging Face transformers (`RepetitionPenaltyLogitsProcessor`, Apache-2.0), which
-/// multiplies below 0. vLLM and SGLang do the same as `repetition_penalty`. The code is this project's own.
+/// multiplies below 0. vLLM and SGLang do the same as `repetition_penalty`. The code is this project's own. Gate: that class,
+/// run with torch.
 ///
 /// # Order and flags
 /// Changes logits and clears `sorted`, even where nothing changed. A penalty of 1 is neutral: it does nothing.
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses a `penalty` that is not finite, not above 0, or has no finite inverse.
 ///
 /// # Chain file
 /// ```json

@@ -17,12 +17,16 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, SequenceBiases, StepError, f
 /// Hugging Face transformers: `sequence_bias` and `bad_words_ids` (`SequenceBiasLogitsProcessor`, `NoBadWordsLogitsProcessor`,
 /// Apache-2.0), as 5.23.0 does it: older versions miss a match that uses the whole history. `bad_words_ids` passes over a sequence that is
 /// nothing but an end token, which is to be left out of the list here. The code is this project's own.
+/// Gate: those classes, run with torch.
 ///
 /// # Order and flags
 /// Changes logits, keeps the candidates and clears `sorted`. While no sequence matches it changes nothing.
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses a sequence without a token, a token beyond the vocabulary, and a bias that is NaN or +infinity.
 ///
 /// # Chain file
 /// ```json

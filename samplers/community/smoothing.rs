@@ -11,7 +11,8 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 ///
 /// # Origin
 /// kalomaze's quadratic sampling: text-generation-webui, KoboldCpp, aphrodite (AGPL-3.0), exllamav2 (MIT), and llama.cpp's pull
-/// request 6445 (MIT), which was not merged. Written from the formula.
+/// request 6445 (MIT), which was not merged. Written from the formula. Gate: the formula in numpy, in
+/// KoboldCpp's order.
 ///
 /// Where temperature stands is the chain's order here. In front of this step it counts squared, `-factor·d²/temp²`, as in
 /// text-generation-webui and KoboldCpp; behind it once, `-factor·d²/temp`, as in exllamav2.
@@ -22,6 +23,9 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses a `factor` that is not finite or not above 0, and a `curve` outside 1 to 3.
 ///
 /// # Chain file
 /// ```json

@@ -11,7 +11,7 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError};
 /// # Origin
 /// `suppress_tokens` of Hugging Face transformers (`SuppressTokensLogitsProcessor`, Apache-2.0), made for Whisper; text-generation-webui's
 /// `custom_token_bans` bans so, too. The code is this project's own. A `logit_bias` of -infinity is llama.cpp's way: it keeps
-/// `sorted`, and may ban everything.
+/// `sorted`, and may ban everything. Gate: that class, run with torch.
 ///
 /// # Order and flags
 /// Sets logits to -infinity and keeps the candidates. Clears `sorted`, so that steps behind it sort again; without tokens it
@@ -19,6 +19,9 @@ use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError};
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses a token of `tokens` beyond the vocabulary.
 ///
 /// # Chain file
 /// ```json

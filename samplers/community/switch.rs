@@ -12,7 +12,7 @@ use crate::core::{CandSet, Chain, Ctx, Facts, Generators, SamplerStep, StepError
 ///
 /// # Origin
 /// This project's own: makers of thinking models recommend other settings for thinking than for answering, and programs have one
-/// chain for both.
+/// chain for both. Gate: its definition, written once more in plain Python.
 ///
 /// # Order and flags
 /// What the steps of the running chain do. Selects the token if the chains do: both, or neither.
@@ -23,6 +23,10 @@ use crate::core::{CandSet, Chain, Ctx, Facts, Generators, SamplerStep, StepError
 /// and in the other have one, and what is drawn in one goes on in the other: two equal chains draw as one does. Steps inside
 /// other steps count where these stand. A switch inside counts as one chain: it must share, too, and is refused by its place if
 /// it does not, unless no two of its chains draw by steps of one type.
+///
+/// # Errors
+/// `prepare` refuses a sequence without a token in `after` or `back`, a token of them beyond the vocabulary, chains of which one
+/// selects and the other does not, and what a step inside refuses, named by its place.
 ///
 /// # Chain file
 /// ```json

@@ -9,8 +9,9 @@ use crate::core::{CandSet, Ctx, DrawnFold, Facts, SamplerStep, StepError, float,
 /// of `reset_ids` makes it `p` again.
 ///
 /// # Origin
-/// Factual nucleus sampling (Lee et al., "Factuality Enhanced Language Models", 2022), as FasterTransformer and TensorRT-LLM
-/// (Apache-2.0) have it: their `top_p_decay`, `top_p_min` and `top_p_reset_ids`, of which they take one.
+/// Factual nucleus sampling (Lee et al., "Factuality Enhanced Language Models for Open-Ended Text Generation", arXiv 2206.04624), as
+/// FasterTransformer and TensorRT-LLM (Apache-2.0) have it: their `top_p_decay`, `top_p_min` and `top_p_reset_ids`, of which they take
+/// one. Gate: the formula in numpy.
 ///
 /// # Order and flags
 /// As `top_p`: computes p, then cuts and sorts; the candidate that crosses stays. While the share is 1 it does nothing, and sorts
@@ -21,6 +22,10 @@ use crate::core::{CandSet, Ctx, DrawnFold, Facts, SamplerStep, StepError, float,
 ///
 /// # Draws
 /// None.
+///
+/// # Errors
+/// `prepare` refuses a `p` or `decay` that is not above 0 and at most 1, a `min` outside 0 to 1, and a token of `reset_ids`
+/// beyond the vocabulary.
 ///
 /// # Chain file
 /// ```json
