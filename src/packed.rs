@@ -36,24 +36,24 @@ pub fn is_packed(path: &Path) -> bool {
 /// What is packed in a file. Several packed parts, one after another, are one file, as for `gzip` itself.
 pub fn unpack(path: &Path) -> Result<Vec<u8>, UnpackError> {
     let packed = std::fs::File::open(path).map_err(UnpackError::Io)?;
-    unpack_from(packed)
+    unpack_from(packed, MAX_UNPACKED)
 }
 
-fn unpack_from(mut packed: impl Read) -> Result<Vec<u8>, UnpackError> {
+fn unpack_from(mut packed: impl Read, most: u64) -> Result<Vec<u8>, UnpackError> {
     let mut start = Vec::new();
     packed.by_ref().take(2).read_to_end(&mut start).map_err(UnpackError::Io)?;
     if start != [0x1f, 0x8b] {
         return Err(UnpackError::NotGzip);
     }
     let mut bytes = Vec::new();
-    let read = MultiGzDecoder::new(start.chain(packed)).take(MAX_UNPACKED + 1).read_to_end(&mut bytes);
+    let read = MultiGzDecoder::new(start.chain(packed)).take(most + 1).read_to_end(&mut bytes);
     match read {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(UnpackError::CutShort),
         Err(error) if [ErrorKind::InvalidInput, ErrorKind::InvalidData].contains(&error.kind()) => {
             Err(UnpackError::Broken(error.to_string()))
         }
         Err(error) => Err(UnpackError::Io(error)),
-        Ok(_) if bytes.len() as u64 > MAX_UNPACKED => Err(UnpackError::TooLarge),
+        Ok(_) if bytes.len() as u64 > most => Err(UnpackError::TooLarge),
         Ok(_) => Ok(bytes),
     }
 }
@@ -73,17 +73,21 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    fn unpacked(packed: &[u8]) -> Vec<u8> {
+        unpack_from(packed, MAX_UNPACKED).unwrap()
+    }
+
     fn error(packed: &[u8]) -> String {
-        unpack_from(packed).unwrap_err().to_string()
+        unpack_from(packed, MAX_UNPACKED).unwrap_err().to_string()
     }
 
     #[test]
     fn what_was_packed_comes_out() {
-        assert_eq!(unpack_from(&pack(b"")[..]).unwrap(), b"");
+        assert_eq!(unpacked(&pack(b"")), b"");
         let content: Vec<u8> = (0..100_000u32).map(|i| (i.wrapping_mul(i) >> 3) as u8).collect();
-        assert_eq!(unpack_from(&pack(&content)[..]).unwrap(), content);
+        assert_eq!(unpacked(&pack(&content)), content);
         let two = [pack(b"one, "), pack(b"two")].concat();
-        assert_eq!(unpack_from(&two[..]).unwrap(), b"one, two");
+        assert_eq!(unpacked(&two), b"one, two");
     }
 
     #[test]
@@ -105,10 +109,12 @@ mod tests {
 
     #[test]
     fn it_stops_at_the_limit() {
-        let most = vec![0; MAX_UNPACKED as usize];
-        assert_eq!(unpack_from(&pack(&most)[..]).unwrap().len(), most.len());
-        let packed = [pack(&most), pack(b"1")].concat();
-        assert!(packed.len() < 1 << 20);
-        assert_eq!(error(&packed), "it unpacks to more than 64 MB");
+        let packed = pack(&[0; 1000]);
+        assert_eq!(unpack_from(&packed[..], 1000).unwrap(), [0; 1000]);
+        for packed in [pack(&[0; 1001]), [packed, pack(b"1")].concat()] {
+            let error = unpack_from(&packed[..], 1000).unwrap_err();
+            assert!(matches!(error, UnpackError::TooLarge), "{error}");
+        }
+        assert_eq!(UnpackError::TooLarge.to_string(), "it unpacks to more than 64 MB");
     }
 }
