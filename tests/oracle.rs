@@ -51,7 +51,7 @@ macro_rules! gates {
 }
 
 gates! {
-    every_step_alone_and_in_chains: "steps-", 1_380;
+    every_step_alone_and_in_chains: "steps-", 1_440;
     every_sampling_field_over_a_small_vocabulary: "small.jsonl", 60;
     whole_requests_over_smollm2: "smollm2.jsonl", 6;
     request_bodies: "requests.jsonl", 180;

@@ -13,8 +13,8 @@ use crate::core::{CandSet, Ctx, Facts, Followers, SamplerStep, StepError};
 /// text-generation-webui has, too: there the prompt counts. The window and the whitelist are those of DeepSeek-OCR's processor (MIT).
 /// SGLang's copy of it (Apache-2.0) sees the prompt and what was drawn; vLLM's (Apache-2.0) what was drawn alone, which is
 /// `sees_prompt = false`. With an n of 1 transformers and SGLang ban all that they have seen, as here; DeepSeek's and vLLM's take the
-/// whole text for the last 0 tokens, and ban nothing. The code is this project's own. Gate: transformers' class, run with torch; with
-/// a window, a whitelist or drawn tokens alone the formula in numpy.
+/// whole text for the last 0 tokens, and ban nothing. The code is this project's own. Gate: transformers' class, run with torch, on
+/// the drawn tokens alone where the prompt does not count; with a window or a whitelist the formula in numpy.
 ///
 /// # Order and flags
 /// Sets logits to -infinity and keeps the candidates. Clears `sorted` where a token is banned.

@@ -37,7 +37,7 @@ def top_a(c):
     c.add("tie-at-the-cut/just-above", {"a": 0.5005}, EIGHTHS)
     # Probabilities 2/3 and 1/3, and a cut at 1/3 that f32 rounds up: it would round down if a were multiplied before the square.
     c.add("rounding/third", {"a": 0.75}, [0.0, -LN_2], by_hand=[[0]])
-    # 4/5 and 1/5, and 4/7 and three of 1/7, in the same way.
+    # 4/5 and 1/5, and 2/3 and twice 1/6, in the same way.
     c.add("rounding/fifth", {"a": 0.3125}, [-LN_4, 0.0], by_hand=[[1]])
     c.add("rounding/sixth", {"a": 0.375}, [-LN_4, 0.0, -LN_4], by_hand=[[1]])
     c.add("default", {}, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0])

@@ -71,8 +71,8 @@ def cases(c):
     add("three", [[0.7, 1.5, 0.6], [0.1, 0.9, 2.0]], z=0.5)
     add("uniform", [[0.5] * 9], z=0.3)
     add("nearly-uniform", [[0.5, 0.5000001, 0.5, 0.5, 0.5]], z=0.3, variants=["ggml"])
-    # Of 13 alike and one that is a little better the one difference is 7.7e-7, which counts as none: each of eleven places is an
-    # eleventh, and seven stay. One of 1.3e-6 is all of the change, and one stays.
+    # Of twelve alike and one that is a little better the one difference is 7.7e-7, which counts as none: each of eleven places is
+    # an eleventh, and seven stay. One of 1.3e-6 is all of the change, and one stays.
     add("nearly-uniform/below-1e-6", [[0.5] * 6 + [0.50001] + [0.5] * 6], z=0.7, variants=["ggml"])
     add("nearly-uniform/above-1e-6", [[0.5] * 6 + [0.500017] + [0.5] * 6], z=0.7, variants=["ggml"])
     add("one-hot", [[0.0, 60.0, 0.0, 0.0, 0.0]], z=0.95)
