@@ -28,6 +28,14 @@ pub fn used_with(ends: Option<&Vec<u32>>, name: &str) -> Fate {
     }
 }
 
+/// The step and its variant, as a report names them.
+pub fn variant_name(variant: TfsVariant) -> &'static str {
+    match variant {
+        TfsVariant::Ggml => "tfs, variant ggml",
+        TfsVariant::Kobold => "tfs, variant kobold",
+    }
+}
+
 impl Draft<'_> {
     /// 0 is off.
     pub fn top_a(&mut self) {
@@ -38,12 +46,13 @@ impl Draft<'_> {
 
     /// 1 is off.
     pub fn tfs(&mut self, variant: TfsVariant) {
+        self.tfs_with(variant, used(variant_name(variant)));
+    }
+
+    /// The same, with what becomes of the field where the step runs.
+    pub fn tfs_with(&mut self, variant: TfsVariant, fate: Fate) {
         if let Some(z) = self.on("tfs", |z| z >= 1.0) {
-            let whose = match variant {
-                TfsVariant::Ggml => "tfs, variant ggml",
-                TfsVariant::Kobold => "tfs, variant kobold",
-            };
-            self.add("tfs", Tfs { z: z as f32, variant, ..Tfs::default() }, [("tfs", used(whose))]);
+            self.add("tfs", Tfs { z: z as f32, variant, ..Tfs::default() }, [("tfs", fate)]);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use sampler_steps::community::TfsVariant;
 
+use super::community::variant_name;
 use super::draft::{Draft, Names, Window};
 use super::report::Fate;
 use crate::document::{Entry, Node, NodeKind};
@@ -66,9 +67,7 @@ pub fn read(node: Node, draft: &mut Draft<'_>) {
     draft.min_new_tokens("min_tokens", None);
     draft.smoothing();
     draft.top_a();
-    if draft.number("tfs") != Some(0.0) {
-        draft.tfs(TfsVariant::Kobold);
-    }
+    tail_free(draft);
     order(draft, is_dynamic);
     for (own, field) in [("penalty_range", "repeat_last_n"), ("dry_range", "dry_penalty_last_n")] {
         if draft.get(own).is_none()
@@ -146,6 +145,26 @@ fn zero_is_off(draft: &mut Draft<'_>) {
             }
         }
     }
+}
+
+/// From three candidates on ExLlamaV2's tail-free sampling is that of `kobold`; two it leaves as they are, of which `kobold` drops
+/// one.
+fn tail_free(draft: &mut Draft<'_>) {
+    if draft.number("tfs") == Some(0.0) {
+        return;
+    }
+    let variant = TfsVariant::Kobold;
+    let top_k = draft.so_far("top_k", 0.0);
+    if (1.0..3.0).contains(&top_k) {
+        if draft.on("tfs", |z| z >= 1.0).is_some() {
+            let why = format!("ExLlamaV2 needs three candidates for it, and top_k leaves {}", top_k.trunc());
+            draft.note("tfs", Fate::NoEffect { why });
+        }
+        return;
+    }
+    let (from, to) = (draft.shown("tfs"), variant_name(variant).to_string());
+    let why = "it is ExLlamaV2's from three candidates on; of two it drops one, and ExLlamaV2 none".to_string();
+    draft.tfs_with(variant, Fate::Translated { from, to, why });
 }
 
 fn order(draft: &mut Draft<'_>, is_dynamic: bool) {

@@ -132,6 +132,30 @@ fn what_is_off_makes_no_step() {
     assert!(told.contains(beyond), "{told}");
 }
 
+/// ExLlamaV2 leaves fewer than three candidates as they are, and the variant `kobold` drops the last of two: what is certain to
+/// be two makes no step, and of what may be two the report tells.
+#[test]
+fn exllama_cuts_no_tail_of_two() {
+    let tabby = |top_k: &str, tfs: &str| {
+        let text = format!("top_k:\n  override: {top_k}\ntfs:\n  override: {tfs}\n");
+        (types(&text, &of(Source::TabbyApi)), report(&text, &of(Source::TabbyApi)))
+    };
+    for top_k in ["1", "2"] {
+        let (types, told) = tabby(top_k, "0.9");
+        assert_eq!(types, ["top_k", "dist"]);
+        let line = format!("tfs: has no effect: ExLlamaV2 needs three candidates for it, and top_k leaves {top_k}\n");
+        assert!(told.contains(&line), "{told}");
+        assert_eq!(tabby(top_k, "1.5").1.matches("tfs: ").count(), 1);
+    }
+    for top_k in ["0", "3", "-1"] {
+        let (types, told) = tabby(top_k, "0.9");
+        assert!(types.ends_with(&["tfs", "dist"]), "{types:?}");
+        let line = "tfs: 0.9 becomes tfs, variant kobold: it is ExLlamaV2's from three candidates on; of two it drops one, and \
+                    ExLlamaV2 none\n";
+        assert!(told.contains(line), "{told}");
+    }
+}
+
 /// Mirostat takes the place of all, and the most likely token needs no truncation.
 #[test]
 fn what_does_not_run_has_no_effect() {
