@@ -48,7 +48,7 @@ fn the_file_runs() {
         let output = run(&["import", KOBOLD, "--format", format, "--out", path]);
         assert!(output.status.success() && output.stdout.is_empty());
         let check = text(&run(&["check", path]).stdout);
-        assert!(check.contains("2  temperature  temp = 1.25, delta = 0.75\n"), "{check}");
+        assert!(check.contains("3  temperature  temp = 1.25, delta = 0.75\n"), "{check}");
         let logits = ["--logits", "testing/data/smollm2.safetensors", "--rows", "0..3"];
         let sample = run(&[&["sample", "--chain", path][..], &logits].concat());
         assert!(sample.status.success(), "{}", text(&sample.stderr));
@@ -61,10 +61,12 @@ fn all_as_one_object() {
     assert!(output.status.success() && output.stderr.is_empty());
     let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(object["source"], "koboldcpp");
-    assert_eq!(object["chain"]["steps"][1]["delta"], 0.75);
+    assert_eq!(object["chain"]["steps"][2]["delta"], 0.75);
     let report = object["report"].as_array().unwrap();
     let slope = report.iter().find(|note| note["field"] == "rep_pen_slope").unwrap();
     assert_eq!((&slope["fate"], &slope["as"]), (&"used".into(), &"rep_pen_slope, in place of penalties".into()));
+    let added = report.iter().find(|note| note["fate"] == "added").unwrap();
+    assert_eq!((&added["field"], &added["step"]), (&"sampler_order".into(), &"top_k 3000".into()));
     let lost = run(&["import", LOST, "--json"]);
     let object: serde_json::Value = serde_json::from_slice(&lost.stdout).unwrap();
     let report = object["report"].as_array().unwrap();

@@ -41,6 +41,8 @@ pub struct Draft<'t> {
     pub counts_generated: bool,
     /// A plain temperature behind the penalties, where the dynamic one is a step of its own further on.
     pub first_temperature: Option<f32>,
+    /// Whether the listed steps run in front of mirostat: KoboldCpp's do, of which those that mirostat leaves are listed.
+    pub lists_before_mirostat: bool,
     /// How much of KoboldCpp's penalty the older half of its window gets.
     pub slope: Option<f32>,
     entries: Vec<Entry>,
@@ -72,6 +74,7 @@ impl<'t> Draft<'t> {
             greedy: false,
             counts_generated: false,
             first_temperature: None,
+            lists_before_mirostat: false,
             slope: None,
             entries: Vec::new(),
             own_n_ctx: None,
@@ -172,7 +175,16 @@ impl<'t> Draft<'t> {
             Ok(chain) => chain,
             Err(error) => return Err(self.refusal(error)),
         };
-        self.judge(&params, &report);
+        let before = match self.before_mirostat(&params) {
+            // The same without mirostat, for what is said of the fields of those steps.
+            Some(_) => {
+                let body = body.as_object().into_iter().flatten().filter(|(field, _)| *field != "mirostat");
+                let body = Value::Object(body.map(|(field, value)| (field.clone(), value.clone())).collect());
+                Params::from_layer(&body, &self.base, None, Layer::Preset).ok().map(|(_, report)| report)
+            }
+            None => None,
+        };
+        self.judge(&params, &report, before.as_ref());
         self.judge_extras(&params);
         let places: HashMap<&str, usize> =
             self.entries.iter().enumerate().map(|(place, entry)| (entry.key.as_str(), place)).collect();

@@ -1,5 +1,6 @@
 //! KoboldCpp's settings, and SillyTavern's Kobold presets, which have the same meanings: JSON.
 
+use sampler_steps::TopK;
 use sampler_steps::community::TfsVariant;
 
 use super::draft::{Draft, Names, Window};
@@ -40,16 +41,36 @@ const NAMES: Names = Names(&[
     ("seed", "seed"),
 ]);
 
-/// What the numbers of `sampler_order` stand for: min-p has none and stands beside top-p, and smoothing stands behind the
-/// temperature.
-const NUMBERS: [&[&str]; 7] =
-    [&["top_k"], &["top_a"], &["top_p", "min_p"], &["tfs"], &["typ_p"], &["temperature", "smoothing"], &["penalties"]];
+/// What the numbers of `sampler_order` stand for: min-p has none and stands beside top-p, and smoothing and top-n-sigma stand
+/// behind the temperature.
+const NUMBERS: [&[&str]; 7] = [
+    &["top_k"],
+    &["top_a"],
+    &["top_p", "min_p"],
+    &["tfs"],
+    &["typ_p"],
+    &["temperature", "smoothing", "top_n_sigma"],
+    &["penalties"],
+];
+
+/// What runs whatever the order says, behind DRY and in front of the numbers.
+const PREFILTER: &str = "prefilter";
+
+/// So many candidates go on to the numbered samplers.
+const PREFILTERED: i32 = 3000;
+
+/// Mirostat takes the place of all but these.
+const BEFORE_MIROSTAT: [&str; 5] = ["dry", PREFILTER, "penalties", "temperature", "smoothing"];
 
 /// The order that KoboldCpp recommends, and takes where none is given.
 const ORDER: [i64; 7] = [6, 0, 1, 3, 4, 2, 5];
 
 /// Lite's range where the settings say none.
 const RANGE: i32 = 360;
+
+/// What KoboldCpp takes for DRY's range and XTC's threshold where a request says none.
+const DRY_RANGE: i32 = 320;
+const XTC_THRESHOLD: f32 = 0.2;
 
 pub fn read(node: Node, draft: &mut Draft<'_>) {
     draft.load(saved_settings(node));
@@ -86,11 +107,18 @@ pub fn translate(draft: &mut Draft<'_>, names: Names) {
     draft.absent_window(range, "repeat_last_n", RANGE, "KoboldCpp Lite's default");
     draft.window(range, "repeat_last_n", Window::AtLeastOne);
     let dry_range = names.of("dry_penalty_last_n");
-    let whose = "llama.cpp's default; KoboldCpp's is not known here";
-    draft.absent_window(dry_range, "dry_penalty_last_n", draft.base.dry_penalty_last_n, whose);
+    draft.base.dry_penalty_last_n = DRY_RANGE;
+    draft.absent_window(dry_range, "dry_penalty_last_n", DRY_RANGE, "KoboldCpp's default");
     draft.window(dry_range, "dry_penalty_last_n", Window::AtLeastOne);
     draft.breakers(names.of("dry_sequence_breakers"));
     draft.bias_table("logit_bias");
+    draft.base.xtc_threshold = XTC_THRESHOLD;
+    let threshold = names.of("xtc_threshold");
+    let draws = draft.so_far("xtc_probability", 0.0) > 0.0 && draft.so_far("mirostat", 0.0) < 1.0;
+    if draft.get(threshold).is_none() && draws {
+        let (value, why) = (XTC_THRESHOLD.to_string(), "KoboldCpp's default".to_string());
+        draft.note(threshold, Fate::Absent { value, why });
+    }
 }
 
 /// What is left of the penalty for the older half of its window. 0 and 1 are off, and so it is for a penalty of 1 and below.
@@ -113,7 +141,7 @@ fn slope(draft: &mut Draft<'_>) {
     }
 }
 
-/// DRY first, XTC last, the numbered ones between; top-n-sigma has no number and stands before them.
+/// DRY first and a cut behind it, XTC last, the numbered ones between.
 fn order(draft: &mut Draft<'_>, own: &str) {
     let given = draft.order_numbers(own);
     let mut numbers = given.clone().unwrap_or_else(|| ORDER.to_vec());
@@ -138,12 +166,19 @@ fn order(draft: &mut Draft<'_>, own: &str) {
         let why = "6 (rep_pen) comes first where it is not listed".to_string();
         draft.note(own, Fate::Translated { from: draft.shown(own), to: format!("{numbers:?}"), why });
     }
-    let mut steps = vec!["dry", "top_n_sigma"];
+    let mut steps = vec!["dry", PREFILTER];
     steps.extend(numbers.iter().filter_map(|&n| NUMBERS.get(n as usize)).copied().flatten());
     steps.push("xtc");
     if draft.so_far("adaptive_target", draft.base.adaptive_target) > 0.0 {
         steps.push("adaptive_p");
     }
+    if draft.so_far("mirostat", 0.0) >= 1.0 {
+        steps = BEFORE_MIROSTAT.to_vec();
+        draft.lists_before_mirostat = true;
+    }
+    let why = "KoboldCpp cuts to so many behind DRY, in front of all numbered samplers".to_string();
+    let step = format!("top_k {PREFILTERED}");
+    draft.always(PREFILTER, TopK { k: PREFILTERED }, own, Fate::Added { step, why });
     match given {
         Some(_) => draft.set_order(own, &steps),
         None => draft.set_default_order(&steps),

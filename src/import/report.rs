@@ -43,6 +43,13 @@ pub enum Fate {
         /// Why.
         why: String,
     },
+    /// With it comes a step that the preset does not say: its program runs it whatever the preset says.
+    Added {
+        /// The step, with its value.
+        step: String,
+        /// Why, and where it stands.
+        why: String,
+    },
     /// Its value is the one that switches it off.
     Off {
         /// The value.
@@ -93,6 +100,7 @@ impl fmt::Display for Note {
             Fate::Used { r#as } if *r#as == self.field => f.write_str("used"),
             Fate::Used { r#as } => write!(f, "used as {}", r#as),
             Fate::Translated { from, to, why } => write!(f, "{from} becomes {to}: {why}"),
+            Fate::Added { step, why } => write!(f, "{step} is added: {why}"),
             Fate::Off { value } => write!(f, "{value} is off"),
             Fate::NoEffect { why } => write!(f, "has no effect: {why}"),
             Fate::NoCounterpart { value, why } => write!(f, "{value} has no counterpart: {why}"),

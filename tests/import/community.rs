@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sampler_chain::import::{Absent, Backend, Imported, Options, Source, import};
+use sampler_chain::{Ctx, Sampler, TraceOptions};
 use serde_json::json;
 
 use crate::same::shown;
@@ -33,7 +34,7 @@ fn report(text: &str, options: &Options) -> String {
 fn koboldcpps_numbers_are_places() {
     let fields = json!({
         "temp": 0.7, "top_k": 9, "top_a": 0.1, "top_p": 0.9, "min_p": 0.1, "tfs": 0.9, "typical": 0.9, "rep_pen": 1.1,
-        "rep_pen_slope": 0.5, "smoothing_factor": 0.2, "dry_multiplier": 1, "xtc_probability": 0.5
+        "rep_pen_slope": 0.5, "smoothing_factor": 0.2, "nsigma": 1.5, "dry_multiplier": 1, "xtc_probability": 0.5
     });
     let of_number: [&[&str]; 7] = [
         &["top_k"],
@@ -41,14 +42,14 @@ fn koboldcpps_numbers_are_places() {
         &["top_p", "min_p"],
         &["tfs"],
         &["typ_p"],
-        &["temperature", "smoothing"],
+        &["temperature", "smoothing", "top_n_sigma"],
         &["rep_pen_slope"],
     ];
     for order in [[6, 0, 1, 3, 4, 2, 5], [0, 1, 2, 3, 4, 5, 6], [5, 4, 3, 6, 2, 1, 0], [1, 3, 5, 0, 2, 4, 6]] {
         let mut preset = fields.clone();
         preset["sampler_order"] = json!(order);
         let listed = order.iter().flat_map(|&n: &usize| of_number[n]);
-        let expected: Vec<&str> = ["dry"].iter().chain(listed).chain(&["xtc", "dist"]).copied().collect();
+        let expected: Vec<&str> = ["dry", "top_k"].iter().chain(listed).chain(&["xtc", "dist"]).copied().collect();
         assert_eq!(types(&preset.to_string(), &of(Source::KoboldCpp)), expected, "{order:?}");
     }
 }
@@ -119,14 +120,14 @@ fn what_is_off_makes_no_step() {
     };
     for slope in ["0", "1", "1.0", "1e-46", "0.99999999999"] {
         let (types, told) = kobold(slope, "1.1");
-        assert_eq!(types, ["penalties", "dist"]);
+        assert_eq!(types, ["top_k", "penalties", "dist"]);
         assert!(told.contains(&format!("rep_pen_slope: {slope} is off\n")), "{told}");
     }
     let (types, told) = kobold("0.7", "1");
-    assert_eq!(types, ["dist"]);
+    assert_eq!(types, ["top_k", "dist"]);
     assert!(told.contains("rep_pen_slope: has no effect: no penalty is set\n"), "{told}");
     let (types, told) = kobold("2.5", "1.1");
-    assert_eq!(types, ["penalties", "dist"]);
+    assert_eq!(types, ["top_k", "penalties", "dist"]);
     let beyond =
         "rep_pen_slope: 2.5 has no counterpart: what KoboldCpp makes of a slope beyond 0 to 1 is not known here\n";
     assert!(told.contains(beyond), "{told}");
@@ -156,17 +157,75 @@ fn exllama_cuts_no_tail_of_two() {
     }
 }
 
-/// Mirostat takes the place of all, and the most likely token needs no truncation.
+/// KoboldCpp cuts to 3000 behind DRY, whatever the preset says, and says nothing of it; the chain does, and the report.
+#[test]
+fn koboldcpp_cuts_before_all_numbers() {
+    let options = of(Source::KoboldCpp);
+    for order in ["[6,0,1,3,4,2,5]", "[0,1,2,3,4,5]"] {
+        let text = format!("{{\"dry_multiplier\": 0.8, \"presence_penalty\": -0.5, \"sampler_order\": {order}}}");
+        let imported = read(&text, &options);
+        let steps = shown(imported.chain.chain)["steps"].clone();
+        let of = |i: usize| (steps[i]["type"].as_str().unwrap(), steps[i]["k"].as_i64());
+        assert_eq!([of(0), of(1), of(2)], [("dry", None), ("top_k", Some(3000)), ("penalties", None)]);
+        let told = "sampler_order: top_k 3000 is added: KoboldCpp cuts to so many behind DRY, in front of all numbered samplers\n";
+        assert_eq!(imported.report.to_string().matches(told).count(), 1, "{}", imported.report);
+    }
+    // It stands behind the biases and cuts a larger row, in which what was lifted stays.
+    let imported = read(r#"{"logit_bias": {"3500": 9}, "sampler_order": [6, 0, 1, 3, 4, 2, 5]}"#, &options);
+    let mut sampler = Sampler::from_chain(imported.chain.chain, Ctx::new(1)).unwrap();
+    let logits: Vec<f32> = (0..4000).map(|i| -0.001 * i as f32).collect();
+    let options = TraceOptions { follow: vec![3500, 2998, 2999], ..TraceOptions::default() };
+    let trace = sampler.trace(&logits, &options).unwrap();
+    let left: Vec<_> = trace.steps.iter().map(|step| (step.step.as_str(), step.after.len)).collect();
+    assert_eq!(left, [("logit_bias", 4000), ("top_k", 3000), ("dist", 3000)]);
+    let is_left = |token| trace.story(token).unwrap().points.last().unwrap().is_some();
+    assert_eq!([3500, 2998, 2999].map(is_left), [true, true, false]);
+}
+
+/// What KoboldCpp takes where its settings leave it out.
+#[test]
+fn koboldcpps_defaults_are_its_own() {
+    let options = of(Source::KoboldCpp);
+    let text = r#"{"xtc_probability": 0.5, "sampler_order": [6, 0, 1, 3, 4, 2, 5]}"#;
+    let steps = shown(read(text, &options).chain.chain)["steps"].clone();
+    assert_eq!(steps[1], json!({"type": "xtc", "probability": 0.5, "threshold": 0.2}));
+    assert!(report(text, &options).contains("xtc_threshold: absent, 0.2 is used: KoboldCpp's default\n"));
+    let text = r#"{"xtc_probability": 0, "sampler_order": [6, 0, 1, 3, 4, 2, 5]}"#;
+    assert!(!report(text, &options).contains("xtc_threshold"));
+}
+
+/// Mirostat takes the place of all, in KoboldCpp of all but DRY, the cut, the penalties, the temperature and the smoothing; and the
+/// most likely token needs no truncation.
 #[test]
 fn what_does_not_run_has_no_effect() {
-    let text = r#"{"temp": 0.8, "mirostat": 2, "top_a": 0.1, "tfs": 0.9, "rep_pen": 1.1, "rep_pen_slope": 0.7}"#;
+    let text = r#"{"temp": 0.8, "mirostat": 2, "top_a": 0.1, "tfs": 0.9, "rep_pen": 1.1, "rep_pen_slope": 0.7, "top_k": 9,
+        "smoothing_factor": 0.2, "dry_multiplier": 1, "dynatemp_range": 0.5, "nsigma": 1, "xtc_probability": 0.5,
+        "rep_pen_range": 64, "adaptive_target": 0.5, "sampler_order": [0, 1, 2, 3, 4, 5, 6]}"#;
     let options = of(Source::KoboldCpp);
-    assert_eq!(types(text, &options), ["temperature", "mirostat_v2"]);
+    assert_eq!(types(text, &options), ["dry", "top_k", "rep_pen_slope", "temperature", "smoothing", "mirostat_v2"]);
+    assert_eq!(shown(read(text, &options).chain.chain)["steps"][3].get("delta"), None);
     let told = report(text, &options);
-    for field in ["top_a", "tfs", "rep_pen_slope"] {
+    for field in
+        ["top_a", "tfs", "top_k", "dynatemp_range", "nsigma", "xtc_probability", "adaptive_target", "sampler_order"]
+    {
         let line = format!("{field}: has no effect: mirostat 2 runs in place of the listed samplers\n");
-        assert!(told.contains(&line), "{told}");
+        assert!(told.contains(&line), "{field}: {told}");
     }
+    for line in [
+        "dry_multiplier: used\n",
+        "rep_pen_range: used as repeat_last_n\n",
+        "rep_pen_slope: used as rep_pen_slope, in place of penalties\n",
+        "smoothing_factor: used as smoothing\n",
+        "dry_penalty_last_n: absent, 320 is used: KoboldCpp's default\n",
+    ] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    assert!(!told.contains("xtc_threshold"), "{told}");
+    let text = r#"{"tfs": 0.9, "mirostat_mode": 2, "sampler_priority": ["tfs"]}"#;
+    let options = sillytavern(Backend::TextGenerationWebui);
+    assert_eq!(types(text, &options), ["mirostat_v2"]);
+    let line = "tfs: has no effect: mirostat_mode 2 runs in place of the listed samplers\n";
+    assert!(report(text, &options).contains(line));
     let greedy = "do_sample: false\ntop_a: 0.1\nsmoothing_factor: 0.3\nno_repeat_ngram_size: 3\n";
     let options = of(Source::TextGenerationWebui);
     assert_eq!(types(greedy, &options), ["no_repeat_ngram", "greedy"]);

@@ -13,14 +13,14 @@ impl Draft<'_> {
     /// llama-server's chain for llama.cpp's presets; of others', the steps that do something, with those in their places that
     /// llama-server has not.
     pub(super) fn chain(&self, params: &Params) -> Result<Chain, BuildError> {
-        let whole = llama_server_chain(params)?;
+        let whole = self.listed(params)?;
         let mut chain = Chain::new();
         let mut first = self.first_temperature.map(Temperature::new).filter(|step| !step.is_off());
         // Before the listed steps biases may stand, and behind them what draws.
         let n_listed = params.samplers.iter().filter(|name| **name != StepName::AdaptiveP).count();
-        let n_before = whole.steps().len().saturating_sub(n_listed + 1);
-        for (place, step) in whole.steps().iter().enumerate() {
-            if params.mirostat == 0 && place >= n_before {
+        let n_before = whole.len().saturating_sub(n_listed + 1);
+        for (place, step) in whole.iter().enumerate() {
+            if (params.mirostat == 0 || self.lists_before_mirostat) && place >= n_before {
                 for (extra, step) in self.extras_before(place - n_before) {
                     if !extra.is_before_temperature()
                         && let Some(temperature) = first.take()
@@ -57,6 +57,23 @@ impl Draft<'_> {
             dry.breakers = (!dry.is_off()).then(|| params.dry_sequence_breakers.clone());
         });
         Ok(chain)
+    }
+
+    /// llama-server's steps; where the listed ones run in front of mirostat, those and it.
+    fn listed(&self, params: &Params) -> Result<Vec<Box<dyn SamplerStep>>, BuildError> {
+        let whole = llama_server_chain(params)?.steps().to_vec();
+        let Some(before) = self.before_mirostat(params) else { return Ok(whole) };
+        let mut steps = llama_server_chain(&before)?.steps().to_vec();
+        // Mirostat draws in place of dist.
+        steps.pop();
+        steps.extend(whole.last().cloned());
+        Ok(steps)
+    }
+
+    /// The settings of the steps in front of mirostat, where there are any: its temperature is never dynamic.
+    pub(super) fn before_mirostat(&self, params: &Params) -> Option<Params> {
+        let runs = self.lists_before_mirostat && params.mirostat != 0;
+        runs.then(|| Params { mirostat: 0, dynatemp_range: 0.0, ..params.clone() })
     }
 }
 

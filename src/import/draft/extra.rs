@@ -75,6 +75,12 @@ impl Draft<'_> {
         self.extras.push(Extra { place, step: (why.is_none() && !is_off).then_some(step), notes });
     }
 
+    /// Adds a step that the program runs whatever its preset says, which `field` is told to bring along.
+    pub fn always(&mut self, place: &'static str, step: impl SamplerStep, field: &str, fate: Fate) {
+        let notes = vec![Note { field: field.to_string(), fate }];
+        self.extras.push(Extra { place, step: Some(Box::new(step)), notes });
+    }
+
     /// Whether there is such a step.
     pub fn adds(&self, place: &str) -> bool {
         self.extras.iter().any(|extra| extra.place == place && extra.step.is_some())
@@ -111,11 +117,12 @@ impl Draft<'_> {
     /// What became of their fields.
     pub(super) fn judge_extras(&mut self, params: &Params) {
         for extra in std::mem::take(&mut self.extras) {
-            let why = if params.mirostat != 0 {
+            let is_listed = self.places.iter().any(|(name, _)| *name == extra.place);
+            let why = if params.mirostat != 0 && !(self.lists_before_mirostat && is_listed) {
                 Some(self.in_own_words(&format!("mirostat {} runs in place of the listed samplers", params.mirostat)))
             } else if self.greedy && extra.is_warper() {
                 Some("do_sample is false: the most likely token is taken".to_string())
-            } else if self.places.iter().any(|(name, _)| *name == extra.place) {
+            } else if is_listed {
                 None
             } else {
                 Some(format!("{} does not list it", self.origins.get("samplers").map_or("the order", String::as_str)))

@@ -80,8 +80,9 @@ impl Draft<'_> {
         (!main.names.iter().any(is_on)).then(|| format!("{served} is off"))
     }
 
-    /// What the reader of requests says of each field, in the preset's words.
-    pub(super) fn judge(&mut self, params: &Params, read: &request::Report) {
+    /// What the reader of requests says of each field, in the preset's words. `before` is what it says without mirostat, where
+    /// penalties and DRY run in front of it.
+    pub(super) fn judge(&mut self, params: &Params, read: &request::Report, before: Option<&request::Report>) {
         let origins: Vec<(&'static str, String)> =
             self.origins.iter().map(|(field, own)| (*field, own.clone())).collect();
         for (field, own) in origins {
@@ -101,6 +102,7 @@ impl Draft<'_> {
                 self.note(&own, Fate::NoEffect { why });
                 continue;
             }
+            let read = before.filter(|_| counts_tokens(field)).unwrap_or(read);
             for note in read.notes.iter().filter(|note| note.field == field) {
                 let Some(fate) = self.fate(field, &note.fate) else { continue };
                 let says_more = !matches!(fate, Fate::Used { .. } | Fate::Translated { .. });
@@ -114,8 +116,7 @@ impl Draft<'_> {
 
     /// A greedy chain keeps penalties alone; the note on all else says so.
     fn is_greedy_about(&mut self, field: &str, own: &str) -> bool {
-        let stays = ["seed", "samplers", "logit_bias"].contains(&field)
-            || ["repeat_", "frequency_", "presence_", "dry_"].iter().any(|start| field.starts_with(start));
+        let stays = ["seed", "samplers", "logit_bias"].contains(&field) || counts_tokens(field);
         if self.greedy && !stays {
             self.note(own, Fate::NoEffect { why: "do_sample is false: the most likely token is taken".into() });
             return true;
@@ -161,6 +162,11 @@ impl Draft<'_> {
             None => why.split(' ').map(own).collect::<Vec<_>>().join(" "),
         }
     }
+}
+
+/// Whether a field belongs to the penalties or to DRY.
+fn counts_tokens(field: &str) -> bool {
+    ["repeat_", "frequency_", "presence_", "dry_"].iter().any(|start| field.starts_with(start))
 }
 
 impl Lost {

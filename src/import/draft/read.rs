@@ -187,7 +187,7 @@ impl Draft<'_> {
             Some(Value::String(letters)) => letters.chars().filter_map(StepName::from_letter).collect(),
             _ => self.base.samplers.clone(),
         };
-        if mirostat >= 1.0 {
+        if mirostat >= 1.0 && !self.lists_before_mirostat {
             Some(format!("mirostat {mirostat} runs in place of the listed samplers"))
         } else if !listed.contains(&step) {
             Some(format!("{} is not in samplers", step.as_str()))
