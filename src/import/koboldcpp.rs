@@ -121,7 +121,8 @@ pub fn translate(draft: &mut Draft<'_>, names: Names) {
     }
 }
 
-/// What is left of the penalty for the older half of its window. 0 and 1 are off, and so it is for a penalty of 1 and below.
+/// What is left of the penalty for the older half of its window. Between 0 and 1 it is as it stands; KoboldCpp takes any other
+/// for 1, which is off, and a penalty of 1 and below has none.
 fn slope(draft: &mut Draft<'_>) {
     let own = "rep_pen_slope";
     // As a float, which the step takes: a double next to 0 or 1 is that.
@@ -129,16 +130,15 @@ fn slope(draft: &mut Draft<'_>) {
     if !draft.penalises() {
         return;
     }
+    if !(slope > 0.0 && slope < 1.0) {
+        let why = "KoboldCpp takes a slope beyond 0 to 1 for 1, which is off".to_string();
+        return draft.note(own, Fate::Translated { from: draft.shown(own), to: "1".into(), why });
+    }
     if draft.so_far("repeat_penalty", 1.0) <= 1.0 {
         return draft.note(own, Fate::NoEffect { why: "it weakens a rep_pen above 1, and that is none".into() });
     }
-    if slope > 0.0 && slope < 1.0 {
-        draft.slope = Some(slope as f32);
-        draft.note(own, Fate::Used { r#as: "rep_pen_slope, in place of penalties".into() });
-    } else {
-        let why = "what KoboldCpp makes of a slope beyond 0 to 1 is not known here".to_string();
-        draft.note(own, Fate::NoCounterpart { value: draft.shown(own), why });
-    }
+    draft.slope = Some(slope as f32);
+    draft.note(own, Fate::Used { r#as: "rep_pen_slope, in place of penalties".into() });
 }
 
 /// DRY first and a cut behind it, XTC last, the numbered ones between.

@@ -126,11 +126,21 @@ fn what_is_off_makes_no_step() {
     let (types, told) = kobold("0.7", "1");
     assert_eq!(types, ["top_k", "dist"]);
     assert!(told.contains("rep_pen_slope: has no effect: no penalty is set\n"), "{told}");
-    let (types, told) = kobold("2.5", "1.1");
-    assert_eq!(types, ["top_k", "penalties", "dist"]);
-    let beyond =
-        "rep_pen_slope: 2.5 has no counterpart: what KoboldCpp makes of a slope beyond 0 to 1 is not known here\n";
-    assert!(told.contains(beyond), "{told}");
+    for slope in ["2.5", "-0.7", "6.8", "1.0000001", "1e300", "-1e-40"] {
+        let (types, told) = kobold(slope, "1.1");
+        assert_eq!(types, ["top_k", "penalties", "dist"], "{slope}");
+        let shown = slope.replace("1e300", "1e+300");
+        let beyond =
+            format!("rep_pen_slope: {shown} becomes 1: KoboldCpp takes a slope beyond 0 to 1 for 1, which is off\n");
+        assert!(told.contains(&beyond), "{told}");
+    }
+    // Off whatever the penalty is.
+    assert!(kobold("2.5", "0.9").1.contains("rep_pen_slope: 2.5 becomes 1: "));
+    assert!(
+        kobold("0.5", "0.9")
+            .1
+            .contains("rep_pen_slope: has no effect: it weakens a rep_pen above 1, and that is none\n")
+    );
 }
 
 /// ExLlamaV2 leaves fewer than three candidates as they are, and the variant `kobold` drops the last of two: what is certain to
