@@ -60,7 +60,8 @@ pub enum Meaningless {
         /// The `greedy` step.
         by: StepPlace,
     },
-    /// It removes what an earlier one has removed: a `top_k` with no smaller `k`, a `min_p` with no larger `p`.
+    /// It removes what an earlier one has removed: a `top_k` with no smaller `k`, a `min_p` with no larger `p`, a ban of what is
+    /// banned.
     NothingToRemove {
         /// The earlier step.
         by: StepPlace,
@@ -109,6 +110,13 @@ pub enum Meaningless {
     NothingToForce,
     /// It protects no token: it lists none.
     NothingToProtect,
+    /// It protects from nothing: none of its steps removes or masks a candidate.
+    NothingToProtectFrom,
+    /// It protects tokens that are all banned before it, and stay so.
+    ProtectsBanned {
+        /// The step that bans the first of them.
+        by: StepPlace,
+    },
     /// It has no sequence after which the second chain would run.
     NeverSwitches,
     /// It wants a vocabulary, and there is none.
@@ -145,6 +153,10 @@ impl fmt::Display for Warning {
             }
             Meaningless::NothingToForce => write!(f, "{at} does nothing: it has no start, or nothing to force"),
             Meaningless::NothingToProtect => write!(f, "{at} protects nothing: it lists no token"),
+            Meaningless::NothingToProtectFrom => {
+                write!(f, "{at} protects from nothing: none of its steps removes or masks")
+            }
+            Meaningless::ProtectsBanned { by } => write!(f, "{at} protects nothing: {by} has banned what it lists"),
             Meaningless::NeverSwitches => {
                 write!(f, "{at} never runs its second chain: it has no sequence to switch after")
             }

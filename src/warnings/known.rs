@@ -1,9 +1,15 @@
 //! What is known of the candidates from step to step. Where a fact is not certain it is not known.
 
+use std::collections::BTreeMap;
+
+use sampler_steps::community::{EpsilonCutoff, TopH};
 use sampler_steps::{Facts, Infill, MinP, SamplerStep, TopK, TopNSigma, TopP, Xtc};
 
 use super::StepPlace;
 use super::steps::{self, Sorting, is, known};
+
+/// What `top_h` cuts to before it weighs.
+const TOP_H_MOST: i32 = 100;
 
 /// How few candidates a step leaves that can be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +96,10 @@ pub struct Known {
     pub few: Option<(usize, StepPlace)>,
     /// None is left that is less likely than so, relative to the best.
     pub at_least: Option<(f32, StepPlace)>,
+    /// Just now those below a probability were removed.
+    pub cut: Option<(EpsilonCutoff, StepPlace)>,
+    /// Tokens that are masked or gone, by whom, and whether one of them stays all the same where there is no other one.
+    pub banned: BTreeMap<u32, (StepPlace, bool)>,
     pub order: Order,
     /// Some are masked, and whether they are few, as banned tokens are: then a truncation by number takes them first.
     pub masked: Option<(StepPlace, bool)>,
@@ -112,8 +122,13 @@ impl Known {
     /// Takes note of what a step leaves.
     pub fn learn(&mut self, step: &dyn SamplerStep, facts: Facts, at: &StepPlace, standing: Standing) {
         self.learn_removal(step, facts, at, standing);
+        self.cut = None;
+        if !steps::unmasks_nothing(step, facts) {
+            self.banned.clear();
+        }
         if !standing.is_loose {
             self.learn_how_many(step, at, standing);
+            self.learn_bans(step, at);
         }
         self.learn_order(step, facts, at, standing);
     }
@@ -156,9 +171,32 @@ impl Known {
             if is_cut && self.at_least.as_ref().is_none_or(|(least, _)| p > least) {
                 self.at_least = Some((*p, here()));
             }
+        } else if is::<TopH>(step) {
+            self.leaves_at_most(TOP_H_MOST, at);
+        } else if let Some(step) = known::<EpsilonCutoff>(step).filter(|_| !standing.is_misled) {
+            self.cut = Some((step.clone(), here()));
         } else if steps::is_cold(step) {
             self.decided = Some((here(), Only::Unmasked));
         }
+    }
+
+    fn learn_bans(&mut self, step: &dyn SamplerStep, at: &StepPlace) {
+        let Some(ban) = steps::ban(step) else { return };
+        for token in steps::always_bans(step).0 {
+            let known = self.banned.entry(token).or_insert_with(|| (at.clone(), ban.leaves_one));
+            known.1 &= ban.leaves_one;
+        }
+    }
+
+    /// Who has banned all of these tokens, the first of them; and whether one of them may be left.
+    pub fn banned_by(&self, tokens: impl IntoIterator<Item = u32>) -> Option<(StepPlace, bool)> {
+        let mut all: Option<(StepPlace, bool)> = None;
+        for token in tokens {
+            let (by, may_stay) = self.banned.get(&token)?;
+            let (_, may_one_stay) = all.get_or_insert_with(|| (by.clone(), false));
+            *may_one_stay |= may_stay;
+        }
+        all
     }
 
     fn leaves_at_most(&mut self, n: i32, at: &StepPlace) {
@@ -233,10 +271,26 @@ impl Known {
                 let (p, since) = (p.min(q), before.at_least.as_ref().filter(|(least, _)| *least == p.min(q)));
                 (p, since.map_or_else(|| either(a, b), |(_, at)| at.clone()))
             }),
+            cut: first.cut.zip(second.cut).filter(|(a, b)| a == b).map(|(cut, _)| cut),
+            banned: of_both_bans(first.banned, &second.banned, place),
             order: Order::of_both(first.order, second.order, place),
             masked: first.masked.zip(second.masked).map(|((a, few), (b, others))| (either(a, b), few || others)),
             keeping,
             settled,
         }
     }
+}
+
+/// What either chain bans.
+fn of_both_bans(
+    first: BTreeMap<u32, (StepPlace, bool)>,
+    second: &BTreeMap<u32, (StepPlace, bool)>,
+    place: &StepPlace,
+) -> BTreeMap<u32, (StepPlace, bool)> {
+    let both = |(token, (by, may_stay)): (u32, (StepPlace, bool))| {
+        let (other, may_other_stay) = second.get(&token)?;
+        let by = if by == *other { by } else { place.clone() };
+        Some((token, (by, may_stay || *may_other_stay)))
+    };
+    first.into_iter().filter_map(both).collect()
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sampler_steps::community::{
     EncoderRepetitionPenalty, EpsilonCutoff, EtaCutoff, ExponentialDecayLength, Gumbel, MinK, MinNewTokens,
-    NoRepeatNgram, PLess, RepPenSlope, RepetitionPenaltyHf, SequenceBias, Smoothing, SuppressTokens, Tfs, TfsVariant,
-    TopA, TopH, TopPDecay,
+    NoRepeatNgram, PLess, Protect, RepPenSlope, RepetitionPenaltyHf, SequenceBias, Smoothing, SuppressTokens, Switch,
+    Tfs, TfsVariant, TopA, TopH, TopPDecay,
 };
 use sampler_steps::{
-    AdaptiveP, Dist, Dry, Facts, Infill, LogitBias, MinP, Mirostat, MirostatV2, Penalties, ReasoningBudget,
+    AdaptiveP, Chain, Dist, Dry, Facts, Infill, LogitBias, MinP, Mirostat, MirostatV2, Penalties, ReasoningBudget,
     SamplerStep, Temperature, TopK, TopNSigma, TopP, TypP, Xtc,
 };
 use serde_json::Value;
@@ -70,7 +70,36 @@ pub fn truncates(step: &dyn SamplerStep, facts: Facts) -> bool {
 /// Whether a step leaves every candidate above -infinity, so that nothing can come back from it.
 pub fn takes_nothing(step: &dyn SamplerStep) -> bool {
     let is_warm = known::<Temperature>(step).is_some_and(|step| step.temp > 0.0 && step.delta <= 0.0);
-    keeps_all(step) || is_warm || is::<Smoothing>(step) || (is::<LogitBias>(step) && ban(step).is_none())
+    let is_bias = is_any!(step, LogitBias, SequenceBias) && ban(step).is_none();
+    keeps_all(step) || is_warm || is::<Smoothing>(step) || is_bias || is_finite(step)
+}
+
+/// Whether a step adds to logits and multiplies them by what is finite: that unmasks nothing and masks nothing.
+fn is_finite(step: &dyn SamplerStep) -> bool {
+    is_any!(step, Penalties, RepetitionPenaltyHf, EncoderRepetitionPenalty, RepPenSlope, ExponentialDecayLength)
+        || known::<Dry>(step).is_some_and(|step| step.multiplier.is_finite())
+        || known::<LogitBias>(step).is_some_and(|step| step.bias.iter().all(|bias| bias.1.is_finite()))
+}
+
+/// Whether what is masked stays so. What is gone stays gone, too.
+pub fn unmasks_nothing(step: &dyn SamplerStep, facts: Facts) -> bool {
+    let is_below = |bias: f32| bias < f32::INFINITY;
+    let adds = known::<LogitBias>(step).is_some_and(|step| step.bias.iter().all(|bias| is_below(bias.1)))
+        || known::<SequenceBias>(step).is_some_and(|step| biases(step).into_values().all(is_below));
+    let removes = facts.only_removes && !is::<Infill>(step);
+    let reshapes = is_any!(step, Temperature, TopNSigma, Smoothing);
+    removes || reshapes || adds || is_finite(step) || is_any!(step, SuppressTokens, MinNewTokens, NoRepeatNgram)
+}
+
+/// Whether all steps of a chain are such, those inside others included. Of steps made of others in their own way none is.
+pub fn all_are(chain: &[Box<dyn SamplerStep>], is_such: &dyn Fn(&dyn SamplerStep) -> bool) -> bool {
+    chain.iter().map(Box::as_ref).filter(|step| !is_idle(*step)).all(|step| {
+        if is_any!(step, Chain, Switch, Protect) {
+            step.chains().iter().all(|(_, chain)| all_are(chain.steps(), is_such))
+        } else {
+            !is_made_of_others(step) && is_such(step)
+        }
+    })
 }
 
 /// Whether it is a temperature that leaves the best candidate alone.
@@ -140,6 +169,25 @@ pub fn ban(step: &dyn SamplerStep) -> Option<Ban> {
         (0, false)
     };
     (n > 0).then_some(Ban { n, leaves_one })
+}
+
+/// The tokens that a step bans at every draw, and whether it does nothing else.
+pub fn always_bans(step: &dyn SamplerStep) -> (BTreeSet<u32>, bool) {
+    const BAN: f32 = f32::NEG_INFINITY;
+    if let Some(step) = known::<SuppressTokens>(step) {
+        (step.tokens.iter().copied().collect(), true)
+    } else if let Some(step) = known::<SequenceBias>(step) {
+        let all = biases(step);
+        let of_one = |(tokens, bias): (&&[u32], &f32)| (tokens.len() == 1 && *bias == BAN).then(|| tokens[0]);
+        let banned: BTreeSet<u32> = all.iter().filter_map(of_one).collect();
+        let is_all = banned.len() == all.len();
+        (banned, is_all)
+    } else if let Some(step) = known::<LogitBias>(step) {
+        let banned = step.bias.iter().filter(|bias| bias.1 == BAN).map(|bias| bias.0);
+        (banned.collect(), step.bias.iter().all(|bias| bias.1 == BAN))
+    } else {
+        (BTreeSet::new(), false)
+    }
 }
 
 /// Whether a step only matters to candidates that are there: it makes some more or less likely than others, by the history
@@ -233,13 +281,8 @@ pub fn cannot_matter(step: &dyn SamplerStep, facts: Facts, only: Only) -> bool {
     let keeps_unmasked = facts.keeps_argmax && is_any!(step, TopNSigma, Temperature, Smoothing);
     let finds_one =
         is::<TypP>(step) || known::<Xtc>(step).is_some_and(|step| only == Only::Left || step.threshold > 0.0);
-    // It adds and multiplies, which unmasks nothing and masks nothing.
-    let is_finite = is_any!(step, Penalties, RepetitionPenaltyHf, EncoderRepetitionPenalty, RepPenSlope)
-        || is::<ExponentialDecayLength>(step)
-        || known::<Dry>(step).is_some_and(|step| step.multiplier.is_finite())
-        || known::<LogitBias>(step).is_some_and(|step| step.bias.iter().all(|bias| bias.1.is_finite()));
     let spares_one = is::<SequenceBias>(step) || ban(step).is_some_and(|ban| ban.leaves_one);
-    keeps_one || keeps_unmasked || finds_one || is_finite || spares_one || is::<AdaptiveP>(step)
+    keeps_one || keeps_unmasked || finds_one || is_finite(step) || spares_one || is::<AdaptiveP>(step)
 }
 
 /// Whether masked candidates that are there or gone make no difference to a step behind a decision, although it may undo it.

@@ -1,6 +1,6 @@
 //! Goes through a chain with what is known of the candidates, and judges each step where it stands.
 
-use sampler_steps::community::{Protect, Switch};
+use sampler_steps::community::{EpsilonCutoff, Protect, Switch};
 use sampler_steps::{Chain, Facts, Generators, Greedy, MinP, Mirostat, ReasoningBudget, SamplerStep, TypP};
 
 use super::known::{Known, Only, Order, Standing};
@@ -95,13 +95,33 @@ impl Walk {
     fn protect(&mut self, protect: &Protect, at: &StepPlace) {
         let lists_some = !protect.tokens.is_empty() || protect.eog || !protect.pieces.is_empty();
         let (was_loose, before) = (self.is_loose, self.known.clone());
-        if !lists_some {
-            self.warn(at, Meaningless::NothingToProtect);
+        if let Some(why) = self.protects_nothing(protect, lists_some) {
+            self.warn(at, why);
         }
         self.is_loose |= lists_some;
         self.chain(protect.steps.steps(), &at.within("steps"));
         self.is_loose = was_loose;
         self.attribute(protect, &before, at);
+    }
+
+    fn protects_nothing(&self, protect: &Protect, lists_some: bool) -> Option<Meaningless> {
+        let steps = protect.steps.steps();
+        if !lists_some {
+            return Some(Meaningless::NothingToProtect);
+        }
+        if steps::all_are(steps, &steps::takes_nothing) {
+            return Some(Meaningless::NothingToProtectFrom);
+        }
+        if protect.eog || !protect.pieces.is_empty() {
+            return None;
+        }
+        let (by, may_stay) = self.known.banned_by(protect.tokens.iter().copied())?;
+        // One that stayed where there was no other is all that there is: none of the steps may take the last one.
+        let is_in_order = !matches!(self.known.order, Order::Broken { .. } | Order::Suspect);
+        let spares = |step: &dyn SamplerStep| is_in_order && steps::cannot_matter(step, step.facts(), Only::Unmasked);
+        let is_such =
+            |step: &dyn SamplerStep| steps::unmasks_nothing(step, step.facts()) && (!may_stay || spares(step));
+        steps::all_are(steps, &is_such).then_some(Meaningless::ProtectsBanned { by })
     }
 
     /// A step made of others in its own way: nobody knows what it leaves, and the chains in it are chains of their own, from
@@ -171,7 +191,8 @@ impl Walk {
             let is_forced = is::<ReasoningBudget>(step);
             self.warn(at, if is_forced { Meaningless::ForcedIsGone { by } } else { Meaningless::TooLate { by } });
         }
-        if let Some(ban) = steps::ban(step)
+        let banned_by = self.bans_nothing_new(step);
+        if let Some(ban) = steps::ban(step).filter(|_| banned_by.is_none())
             && let Some((_, by)) = self.known.few.clone().filter(|(n, _)| *n <= ban.n)
         {
             self.warn(at, if ban.leaves_one { Meaningless::BanMayFail { by } } else { Meaningless::BansAll { by } });
@@ -179,9 +200,24 @@ impl Walk {
         let as_many = self.known.at_most.clone().filter(|(most, _)| steps::keeps_all_of(step, *most));
         let at_least = self.known.at_least.clone();
         let as_likely = known::<MinP>(step).and_then(|step| at_least.filter(|(least, _)| step.p <= *least));
-        if let Some(by) = as_many.map(|(_, by)| by).or(as_likely.map(|(_, by)| by)) {
+        let as_much = known::<EpsilonCutoff>(step).and_then(|step| {
+            let (cut, by) = self.known.cut.as_ref()?;
+            // What stayed for its number alone must stay again.
+            let keeps_as_many = cut.min_keep <= 1 || step.min_keep >= cut.min_keep;
+            (step.epsilon <= cut.epsilon && keeps_as_many).then(|| by.clone())
+        });
+        let by = as_many.map(|(_, by)| by).or(as_likely.map(|(_, by)| by)).or(as_much).or(banned_by);
+        if let Some(by) = by {
             self.warn(at, Meaningless::NothingToRemove { by });
         }
+    }
+
+    /// Who has banned all that a step bans, if it does nothing else.
+    fn bans_nothing_new(&self, step: &dyn SamplerStep) -> Option<StepPlace> {
+        let ban = steps::ban(step)?;
+        let (tokens, is_all) = steps::always_bans(step);
+        let (by, may_stay) = self.known.banned_by(tokens)?;
+        (is_all && (!may_stay || ban.leaves_one)).then_some(by)
     }
 
     /// Warns of a step that probabilities of 0 make a NaN of.

@@ -81,7 +81,7 @@ pub fn judge(steps: &[Value], warning: &Warning, text: &Text) -> Found {
         Meaningless::Decided { .. } | Meaningless::BeforeGreedy { .. } | Meaningless::NothingToForce => {
             draws_as(&without(steps, at))
         }
-        Meaningless::NothingToProtect => {
+        Meaningless::NothingToProtect | Meaningless::NothingToProtectFrom | Meaningless::ProtectsBanned { .. } => {
             // One step still, from which another one around it may bring back.
             let alike = |step: Value| vec![json!({"type": "switch", "first": step["steps"]})];
             draws_as(&replaced(steps, at, alike))
@@ -93,7 +93,8 @@ pub fn judge(steps: &[Value], warning: &Warning, text: &Text) -> Found {
         Meaningless::NothingToRemove { .. } => {
             let watched = replaced(steps, at, |step| vec![watch(1), step, watch(2)]);
             let (_, seen) = text.watched(&watched);
-            let same = each(&seen, [1, 2]).all(|[before, after]| before.ids() == after.ids());
+            let same = |[before, after]: [&Seen; 2]| before.ids() == after.ids() && before.alive() == after.alive();
+            let same = each(&seen, [1, 2]).all(same);
             holds_if(same, || format!("{seen:?}"))
         }
         Meaningless::TooLate { by } | Meaningless::ForcedIsGone { by } => {

@@ -12,7 +12,7 @@ use super::pool;
 use super::runs::Text;
 
 /// Every kind that `chain_warnings` gives.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 15] = [
     "BanMayFail",
     "BansAll",
     "BeforeGreedy",
@@ -24,7 +24,9 @@ const KINDS: [&str; 13] = [
     "NoEstimate",
     "NothingToForce",
     "NothingToProtect",
+    "NothingToProtectFrom",
     "NothingToRemove",
+    "ProtectsBanned",
     "TooLate",
 ];
 
