@@ -223,8 +223,13 @@ fn verify_counts_and_names() {
     let (_dir, empty) = file("empty.jsonl", "");
     assert_eq!(run(&["verify", empty.to_str().unwrap()]).status.code(), Some(1), "nothing proves nothing");
     let output = run(&["verify", "none.jsonl", "testing/data/steps-greedy.jsonl"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(out(&output), "none.jsonl: No such file or directory (os error 2)\n10 passed, 1 failed\n");
+    assert_eq!(output.status.code(), Some(2), "as of every file that cannot be read");
+    assert_eq!(out(&output), "10 passed, 0 failed\n", "the other file is replayed");
+    assert_eq!(err(&output), "error: none.jsonl: No such file or directory (os error 2)\n");
+    let output = run(&["verify", "--quiet", path.to_str().unwrap(), "none.jsonl"]);
+    assert_eq!(output.status.code(), Some(2), "whatever failed besides");
+    assert_eq!(out(&output), "9 passed, 2 failed\n");
+    assert_eq!(err(&output), "error: none.jsonl: No such file or directory (os error 2)\n");
 }
 
 #[test]
