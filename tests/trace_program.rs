@@ -206,6 +206,40 @@ fn wide_and_broken_pieces_keep_to_the_columns() {
     assert!(printed(&args).contains("gone: "));
 }
 
+/// Of several tokens with one piece the first is taken, and the others are named.
+#[test]
+fn why_says_which_of_equal_pieces_it_takes() {
+    let dir = tempfile::tempdir().unwrap();
+    let vocab = dir.path().join("vocab.json");
+    let why = |pieces: &[&[u8]], token: &str| {
+        let hex: Vec<String> =
+            pieces.iter().map(|piece| piece.iter().map(|byte| format!("{byte:02x}")).collect()).collect();
+        let text = serde_json::json!({"pieces_hex": hex, "eog": [], "eot": null, "eos": null}).to_string();
+        std::fs::write(&vocab, text).unwrap();
+        let rows = rows(dir.path(), &vec![1.0; pieces.len()], 1);
+        let output = run(&["--logits", &rows, "--vocab", vocab.to_str().unwrap(), "--why", token]);
+        assert!(output.status.success());
+        let id = printed_id(&String::from_utf8(output.stdout).unwrap());
+        (id, String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(why(&[b"a", b"b", b"c"], "b"), (1, String::new()));
+    let note = "note: --why: 2 tokens are \"b\": 1 is taken, and not 3; an id says which\n";
+    assert_eq!(why(&[b"a", b"b", b"c", b"b"], "b"), (1, note.to_string()));
+    assert_eq!(why(&[b"a", b"b", b"c", b"b"], "3"), (3, String::new()));
+    // One is shown as the other is.
+    let note = "note: --why: 2 tokens are \"\\xFF\": 0 is taken, and not 1; an id says which\n";
+    assert_eq!(why(&[b"\xff", b"\\xFF"], "\\xFF"), (0, note.to_string()));
+    let note =
+        "note: --why: 11 tokens are \"\"7\"\": 0 is taken, and not 1, 2, 3, 4, 5, 6, 7, 8, …; an id says which\n";
+    assert_eq!(why(&[b"7".as_slice(); 11], "\"7\""), (0, note.to_string()));
+}
+
+/// The id of the token whose story is printed.
+fn printed_id(story: &str) -> u32 {
+    let line = story.lines().find_map(|line| line.strip_prefix("token ")).unwrap();
+    line.split(' ').next().unwrap().parse().unwrap()
+}
+
 /// A logits file of equal rows.
 fn rows(dir: &Path, row: &[f32], n: usize) -> String {
     let bytes: Vec<u8> = (0..n).flat_map(|_| row.iter().flat_map(|logit| logit.to_le_bytes())).collect();

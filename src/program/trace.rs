@@ -37,7 +37,8 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     top: Option<usize>,
     /// Tell what becomes of one token: its rank and probability after each step, and the step that removes it. An id, or its
-    /// text where there is a vocabulary (" would" or ␠would; "7" in double quotes for the text). May be given several times.
+    /// text where there is a vocabulary (" would" or ␠would; "7" in double quotes for the text); of several tokens with that
+    /// text the first. May be given several times.
     #[arg(long, value_name = "TOKEN")]
     why: Vec<String>,
     /// Print one JSON object a row instead: the library's Trace, and the row.
@@ -64,7 +65,8 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>
     let input = args.rows.open()?;
     let mut sampler = args.chain.sampler(&input)?;
     let n_vocab = input.logits.n_vocab();
-    let meant = |text: &String| why::token(text, n_vocab, input.vocab.as_deref());
+    let note = |note: String| eprintln!("note: {note}");
+    let meant = |text: &String| why::token(text, n_vocab, input.vocab.as_deref(), note);
     let follow = args.why.iter().map(meant).collect::<Result<Vec<u32>, _>>()?;
     let usual = if args.json {
         10

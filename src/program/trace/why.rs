@@ -8,8 +8,12 @@ use crate::{Trace, Vocab};
 use super::fit::{WIDTH, bar, cut, percent};
 use super::table::{label, params};
 
-/// The token that a text means: an id, or a piece as it is or as it is shown.
-pub fn token(text: &str, n_vocab: usize, vocab: Option<&dyn Vocab>) -> Result<u32, String> {
+/// So many tokens are named that a text means, too.
+const MAX_NAMED: usize = 8;
+
+/// The token that a text means: an id, or a piece as it is or as it is shown. Of several it is the first, and `note` is told
+/// of the others.
+pub fn token(text: &str, n_vocab: usize, vocab: Option<&dyn Vocab>, note: impl FnOnce(String)) -> Result<u32, String> {
     if let Ok(id) = text.parse::<u32>() {
         return if (id as usize) < n_vocab {
             Ok(id)
@@ -23,10 +27,18 @@ pub fn token(text: &str, n_vocab: usize, vocab: Option<&dyn Vocab>) -> Result<u3
         ));
     };
     let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).filter(|text| !text.is_empty());
-    let text = quoted.unwrap_or(text);
+    let (given, text) = (text, quoted.unwrap_or(text));
     let ids = 0..u32::try_from(n_vocab).unwrap_or(u32::MAX);
     let is_meant = |id: &u32| vocab.piece(*id) == text.as_bytes() || shown(vocab, *id) == text;
-    if let Some(id) = ids.clone().find(is_meant) {
+    let mut meant = ids.clone().filter(is_meant);
+    if let Some(id) = meant.next() {
+        let others: Vec<u32> = meant.collect();
+        if !others.is_empty() {
+            let named: Vec<String> = others.iter().take(MAX_NAMED).map(u32::to_string).collect();
+            let more = if others.len() > MAX_NAMED { ", …" } else { "" };
+            let (n, named) = (others.len() + 1, named.join(", "));
+            note(format!("--why: {n} tokens are \"{given}\": {id} is taken, and not {named}{more}; an id says which"));
+        }
         return Ok(id);
     }
     let wanted = bare(text);
