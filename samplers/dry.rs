@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use breakers::DryBreakers;
-pub use cache::dry_breakers;
+pub use cache::{dry_breakers, dry_breakers_unbounded};
 use repeats::suffix_repeats;
 
 use crate::core::{CandSet, Ctx, Facts, SamplerStep, StepError, float};

@@ -37,7 +37,7 @@ pub use crate::core::{
 };
 pub use adaptive_p::AdaptiveP;
 pub use dist::Dist;
-pub use dry::{Dry, DryBreakers, dry_breakers};
+pub use dry::{Dry, DryBreakers, dry_breakers, dry_breakers_unbounded};
 pub use greedy::Greedy;
 pub use infill::Infill;
 pub use logit_bias::LogitBias;

@@ -41,6 +41,34 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 /// # Errors
 /// A rest that the vocabulary cannot encode, or so many texts that they would take minutes.
 pub fn dry_breakers(vocab: &Arc<dyn Vocab>, breakers: &[impl AsRef<[u8]>]) -> Result<Arc<DryBreakers>, EncodeError> {
+    breakers_up_to(Most { searched: MAX_SEARCHED, made: MAX_MADE }, vocab, breakers)
+}
+
+/// The same for lists of any length, as `llama_sampler_init_dry` takes them: for those who know where a list comes from, because
+/// nothing holds the time and the memory that it takes.
+///
+/// # Errors
+/// A rest that the vocabulary cannot encode.
+pub fn dry_breakers_unbounded(
+    vocab: &Arc<dyn Vocab>,
+    breakers: &[impl AsRef<[u8]>],
+) -> Result<Arc<DryBreakers>, EncodeError> {
+    breakers_up_to(Most { searched: usize::MAX, made: usize::MAX }, vocab, breakers)
+}
+
+/// How much the breakers of one list may take.
+struct Most {
+    /// Pieces that are searched.
+    searched: usize,
+    /// Pairs that are made.
+    made: usize,
+}
+
+fn breakers_up_to(
+    most: Most,
+    vocab: &Arc<dyn Vocab>,
+    breakers: &[impl AsRef<[u8]>],
+) -> Result<Arc<DryBreakers>, EncodeError> {
     let mut texts: Vec<Vec<u8>> =
         breakers.iter().map(|text| cut(text.as_ref()).to_vec()).filter(|text| !text.is_empty()).collect();
     texts.sort_unstable();
@@ -61,7 +89,7 @@ pub fn dry_breakers(vocab: &Arc<dyn Vocab>, breakers: &[impl AsRef<[u8]>]) -> Re
             Some(table) => table.clone(),
             None => {
                 n_searched += by_byte.with_first_of(text).len();
-                if n_searched > MAX_SEARCHED {
+                if n_searched > most.searched {
                     return Err(too_many(text, texts.len(), vocab.n_tokens()));
                 }
                 let table = Arc::new(find(vocab.as_ref(), by_byte, text)?);
@@ -71,7 +99,7 @@ pub fn dry_breakers(vocab: &Arc<dyn Vocab>, breakers: &[impl AsRef<[u8]>]) -> Re
             }
         };
         n_made += table.len();
-        if n_made > MAX_MADE {
+        if n_made > most.made {
             return Err(too_many(text, texts.len(), vocab.n_tokens()));
         }
         tables.push(table);
@@ -177,5 +205,9 @@ mod tests {
         let error = dry_breakers(&vocab, &texts).unwrap_err().to_string();
         assert!(error.ends_with("the 41 breakers of this list are too many for 100 tokens"), "{error}");
         assert_eq!(dry_breakers(&vocab, &texts[..40]).unwrap().len(), 4000);
+        let unbounded = dry_breakers_unbounded(&vocab, &texts).unwrap();
+        assert_eq!(unbounded.len(), 4100);
+        // What was made without a bound is there for everyone.
+        assert!(Arc::ptr_eq(&dry_breakers(&vocab, &texts).unwrap(), &unbounded));
     }
 }
