@@ -39,26 +39,37 @@ static CHAIN: SamplerI = SamplerI {
     ..SamplerI::NOTHING
 };
 
-/// The chain of a sampler, if it is one of ours.
+/// What belongs to a chain, if a sampler is one of ours.
+///
+/// # Safety
+/// NULL, or a sampler that is alive.
+unsafe fn own_of(sampler: *const Sampler) -> Option<*mut Chain> {
+    // SAFETY: the caller promises that it is NULL or alive.
+    let sampler = unsafe { sampler.as_ref()? };
+    std::ptr::eq(sampler.iface, &CHAIN).then(|| sampler.ctx.cast())
+}
+
+/// The chain of a sampler, if it is one of ours, to be read: by several threads at once, if they like.
+///
+/// # Safety
+/// NULL, or a sampler that is alive. While the result is used nobody changes the chain.
+unsafe fn chain_of<'a>(sampler: *const Sampler) -> Option<&'a Chain> {
+    // SAFETY: only `llama_sampler_chain_init` makes samplers with this `iface`, and their `ctx` is a box of this type until `free`.
+    unsafe { own_of(sampler).map(|chain| &*chain) }
+}
+
+/// The same, to be changed.
 ///
 /// # Safety
 /// NULL, or a sampler that is alive. While the result is used nobody else has the chain.
-pub(crate) unsafe fn chain_of<'a>(sampler: *const Sampler) -> Option<&'a mut Chain> {
-    // SAFETY: the caller promises that it is NULL or alive.
-    let sampler = unsafe { sampler.as_ref()? };
-    // SAFETY: only `llama_sampler_chain_init` makes samplers with this `iface`, and their `ctx` is a box of this type until `free`.
-    std::ptr::eq(sampler.iface, &CHAIN).then(|| unsafe { &mut *sampler.ctx.cast::<Chain>() })
+pub(crate) unsafe fn chain_of_mut<'a>(sampler: *mut Sampler) -> Option<&'a mut Chain> {
+    // SAFETY: as in `chain_of`.
+    unsafe { own_of(sampler).map(|chain| &mut *chain) }
 }
 
-/// The chain of a sampler that must be one.
-///
-/// # Safety
-/// As [`chain_of`].
-unsafe fn chain_for<'a>(function: &str, sampler: *const Sampler) -> &'a mut Chain {
-    // SAFETY: what the caller promises.
-    unsafe { chain_of(sampler) }.unwrap_or_else(|| {
-        die(&format!("{function}: invalid sampler passed - requires a sampler created with llama_sampler_chain_init()"))
-    })
+/// Ends the process for a sampler that is no chain.
+fn no_chain(function: &str) -> ! {
+    die(&format!("{function}: invalid sampler passed - requires a sampler created with llama_sampler_chain_init()"))
 }
 
 /// The sampler at a place of a chain. Looked up anew each time, because a sampler of others runs in between.
@@ -100,7 +111,7 @@ unsafe extern "C-unwind" fn accept(sampler: *mut Sampler, token: Token) {
             llama_sampler_accept(one, token);
             i += 1;
         }
-        if let Some(chain) = chain_of(sampler) {
+        if let Some(chain) = chain_of_mut(sampler) {
             chain.n_sample = chain.n_sample.wrapping_add(1);
             timer.stop(chain);
         }
@@ -115,7 +126,7 @@ unsafe extern "C-unwind" fn apply(sampler: *mut Sampler, array: *mut TokenDataAr
         let mut i = 0;
         loop {
             i += guard(|| {
-                let Some(chain) = chain_of(sampler) else { return 0 };
+                let Some(chain) = chain_of_mut(sampler) else { return 0 };
                 let rest = chain.samplers.get(i..).unwrap_or_default();
                 let n = rest.iter().take_while(|&&one| !one.is_null() && step_of(one).is_some()).count();
                 run(&rest[..n], &mut *array, &mut chain.memory);
@@ -127,7 +138,7 @@ unsafe extern "C-unwind" fn apply(sampler: *mut Sampler, array: *mut TokenDataAr
             }
             i += 1;
         }
-        if let Some(chain) = chain_of(sampler) {
+        if let Some(chain) = chain_of_mut(sampler) {
             timer.stop(chain);
         }
     }
@@ -143,9 +154,9 @@ unsafe extern "C-unwind" fn reset(sampler: *mut Sampler) {
 }
 
 unsafe extern "C-unwind" fn clone(sampler: *const Sampler) -> *mut Sampler {
-    // SAFETY: as in `accept`; the chain is only read.
+    // SAFETY: llama.h: called with a chain, which nobody changes meanwhile. What it owns is alive.
     unsafe {
-        let Some(&mut Chain { params, .. }) = chain_of(sampler) else { return std::ptr::null_mut() };
+        let Some(&Chain { params, .. }) = chain_of(sampler) else { return std::ptr::null_mut() };
         let copy = llama_sampler_chain_init(params);
         let mut i = 0;
         while let Some(one) = sampler_at(sampler, i) {
@@ -168,14 +179,14 @@ unsafe extern "C-unwind" fn free(sampler: *mut Sampler) {
 unsafe extern "C-unwind" fn copy_state(from: *const Sampler, to: *mut Sampler) {
     // SAFETY: `llama_sampler_copy` has seen that these are two samplers, both with this `iface`.
     unsafe {
-        let (Some(&mut Chain { params, t_sample_us, n_sample, .. }), Some(chain)) = (chain_of(from), chain_of(to))
-        else {
-            return;
-        };
-        if llama_sampler_chain_n(from) as usize != chain.samplers.len() {
+        let (Some(from), Some(to)) = (chain_of(from), chain_of_mut(to)) else { return };
+        if from.samplers.len() != to.samplers.len() {
             die("llama_sampler_copy: the chains have different lengths");
         }
-        (chain.params, chain.t_sample_us, chain.n_sample) = (params, t_sample_us, n_sample);
+        (to.params, to.t_sample_us, to.n_sample) = (from.params, from.t_sample_us, from.n_sample);
+    }
+    // SAFETY: as above; nothing of either chain is held while a sampler of others runs.
+    unsafe {
         let mut i = 0;
         while let (Some(from), Some(to)) = (sampler_at(from, i), sampler_at(to, i)) {
             llama_sampler_copy(from, to);
@@ -211,7 +222,7 @@ pub extern "C" fn llama_sampler_chain_init(params: ChainParams) -> *mut Sampler 
 pub unsafe extern "C" fn llama_sampler_chain_add(chain: *mut Sampler, sampler: *mut Sampler) {
     count(Call::ChainAdd);
     // SAFETY: what the caller promises.
-    let chain = unsafe { chain_for("llama_sampler_chain_add", chain) };
+    let chain = unsafe { chain_of_mut(chain) }.unwrap_or_else(|| no_chain("llama_sampler_chain_add"));
     if chain.samplers.contains(&sampler) && !sampler.is_null() {
         die("llama_sampler_chain_add: the chain has this sampler already");
     }
@@ -241,7 +252,7 @@ pub unsafe extern "C" fn llama_sampler_chain_get(chain: *mut Sampler, i: i32) ->
 pub unsafe extern "C" fn llama_sampler_chain_n(chain: *const Sampler) -> i32 {
     count(Call::ChainN);
     // SAFETY: what the caller promises.
-    unsafe { chain_for("llama_sampler_chain_n", chain) }.samplers.len() as i32
+    unsafe { chain_of(chain) }.unwrap_or_else(|| no_chain("llama_sampler_chain_n")).samplers.len() as i32
 }
 
 /// `llama_sampler_chain_remove`: the caller owns the sampler from now on. NULL beyond the end.
@@ -252,7 +263,7 @@ pub unsafe extern "C" fn llama_sampler_chain_n(chain: *const Sampler) -> i32 {
 pub unsafe extern "C" fn llama_sampler_chain_remove(chain: *mut Sampler, i: i32) -> *mut Sampler {
     count(Call::ChainRemove);
     // SAFETY: what the caller promises.
-    let chain = unsafe { chain_for("llama_sampler_chain_remove", chain) };
+    let chain = unsafe { chain_of_mut(chain) }.unwrap_or_else(|| no_chain("llama_sampler_chain_remove"));
     place(i, chain).map_or(std::ptr::null_mut(), |i| chain.samplers.remove(i))
 }
 
@@ -296,7 +307,7 @@ unsafe fn seed_of(sampler: *const Sampler) -> u32 {
 pub unsafe extern "C" fn llama_perf_sampler(chain: *const Sampler) -> PerfData {
     count(Call::Perf);
     // SAFETY: what the caller promises.
-    let chain = unsafe { chain_for("llama_perf_sampler", chain) };
+    let chain = unsafe { chain_of(chain) }.unwrap_or_else(|| no_chain("llama_perf_sampler"));
     PerfData { t_sample_ms: 1e-3 * chain.t_sample_us as f64, n_sample: chain.n_sample.max(0) }
 }
 
@@ -321,6 +332,6 @@ pub unsafe extern "C-unwind" fn llama_perf_sampler_print(chain: *const Sampler) 
 pub unsafe extern "C" fn llama_perf_sampler_reset(chain: *mut Sampler) {
     count(Call::PerfReset);
     // SAFETY: what the caller promises.
-    let chain = unsafe { chain_for("llama_perf_sampler_reset", chain) };
+    let chain = unsafe { chain_of_mut(chain) }.unwrap_or_else(|| no_chain("llama_perf_sampler_reset"));
     (chain.t_sample_us, chain.n_sample) = (0, 0);
 }

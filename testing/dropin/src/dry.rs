@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
 
-use sampler_steps::{Dry, DryBreakers, SamplerStep, Vocab as _, dry_breakers};
+use sampler_steps::{Dry, DryBreakers, SamplerStep, Vocab as _, dry_breakers_unbounded};
 
 use crate::abi::{Sampler, StdVector, Token, Vocab};
 use crate::calls::{Call, count};
@@ -25,7 +25,7 @@ fn step(mut dry: Dry, breakers: Option<Arc<DryBreakers>>) -> *mut Sampler {
 }
 
 /// `llama_sampler_init_dry`. Off for a multiplier of 0, a base below 1 or a window of 0 and below. Looks for the breakers in all
-/// pieces of the vocabulary, through llama.cpp.
+/// pieces of the vocabulary, through llama.cpp, however many there are.
 ///
 /// # Safety
 /// `vocab` is NULL (then there are no breakers) or a vocabulary of the real llama.cpp in this process; `seq_breakers` is NULL or
@@ -69,7 +69,7 @@ pub unsafe extern "C-unwind" fn llama_sampler_init_dry(
     guard(|| {
         let n_tokens = vocab.n_tokens();
         let vocab: Arc<dyn sampler_steps::Vocab> = Arc::new(vocab);
-        match dry_breakers(&vocab, &texts) {
+        match dry_breakers_unbounded(&vocab, &texts) {
             Ok(breakers) => step(dry, Some(breakers)),
             Err(error) => die(&format!("llama_sampler_init_dry: {error}, of {n_tokens} tokens")),
         }

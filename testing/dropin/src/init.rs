@@ -37,21 +37,21 @@ pub extern "C" fn llama_sampler_init_dist(seed: u32) -> *mut Sampler {
 #[unsafe(no_mangle)]
 pub extern "C" fn llama_sampler_init_top_k(k: i32) -> *mut Sampler {
     count(Call::TopK);
-    guard(|| of_step(Step::new(Kind::Plain, c"top-k", c"?top-k", TopK { k })))
+    guard(|| of_step(Step::new(Kind::Fixed, c"top-k", c"?top-k", TopK { k })))
 }
 
 /// `llama_sampler_init_top_p`. Off for a `p` of 1 and above.
 #[unsafe(no_mangle)]
 pub extern "C" fn llama_sampler_init_top_p(p: f32, min_keep: usize) -> *mut Sampler {
     count(Call::TopP);
-    guard(|| of_step(Step::new(Kind::Plain, c"top-p", c"?top-p", TopP { p, min_keep: kept(min_keep) })))
+    guard(|| of_step(Step::new(Kind::Fixed, c"top-p", c"?top-p", TopP { p, min_keep: kept(min_keep) })))
 }
 
 /// `llama_sampler_init_min_p`. Off for a `p` of 0 and below.
 #[unsafe(no_mangle)]
 pub extern "C" fn llama_sampler_init_min_p(p: f32, min_keep: usize) -> *mut Sampler {
     count(Call::MinP);
-    guard(|| of_step(Step::new(Kind::Plain, c"min-p", c"?min-p", MinP { p, min_keep: kept(min_keep) })))
+    guard(|| of_step(Step::new(Kind::Fixed, c"min-p", c"?min-p", MinP { p, min_keep: kept(min_keep) })))
 }
 
 /// `llama_sampler_init_typical`. Off for a `p` of 1 and above.
@@ -65,7 +65,7 @@ pub extern "C" fn llama_sampler_init_typical(p: f32, min_keep: usize) -> *mut Sa
 #[unsafe(no_mangle)]
 pub extern "C" fn llama_sampler_init_temp(t: f32) -> *mut Sampler {
     count(Call::Temp);
-    guard(|| of_step(Step::new(Kind::Plain, c"temp", c"?temp", Temperature::new(t))))
+    guard(|| of_step(Step::new(Kind::Fixed, c"temp", c"?temp", Temperature::new(t))))
 }
 
 /// `llama_sampler_init_temp_ext`. Off for a temperature of 1 and a `delta` of 0 or below.
@@ -73,7 +73,7 @@ pub extern "C" fn llama_sampler_init_temp(t: f32) -> *mut Sampler {
 pub extern "C" fn llama_sampler_init_temp_ext(t: f32, delta: f32, exponent: f32) -> *mut Sampler {
     count(Call::TempExt);
     let step = Temperature { temp: t, delta, exponent };
-    guard(|| of_step(Step::new(Kind::Plain, c"temp-ext", c"?temp-ext", step)))
+    guard(|| of_step(Step::new(Kind::Fixed, c"temp-ext", c"?temp-ext", step)))
 }
 
 /// `llama_sampler_init_xtc`. Off for a probability of 0 or below, or a threshold above 0.5.
@@ -118,7 +118,7 @@ pub extern "C" fn llama_sampler_init_penalties(
     count(Call::Penalties);
     guard(|| {
         let step = Penalties::new(penalty_last_n, penalty_repeat, penalty_freq, penalty_present);
-        of_step(Step::new(Kind::Window(penalty_last_n.max(0) as usize), c"penalties", c"?penalties", step))
+        of_step(Step::penalties(c"penalties", c"?penalties", step))
     })
 }
 
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn llama_sampler_init_logit_bias(
     guard(|| {
         // A negative token is none: as a u32 it is beyond every vocabulary.
         let step = Biases::new(biases.iter().map(|bias| (bias.token as u32, bias.bias)));
-        of_step(Step::new(Kind::Plain, c"logit-bias", c"?logit-bias", step))
+        of_step(Step::new(Kind::Fixed, c"logit-bias", c"?logit-bias", step))
     })
 }
 
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn llama_sampler_init_logit_bias(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn llama_sampler_init_infill(vocab: *const Vocab) -> *mut Sampler {
     count(Call::Infill);
-    let step = Step::new(Kind::Plain, c"infill", c"?infill", Infill::default());
+    let step = Step::new(Kind::Infill, c"infill", c"?infill", Infill::default());
     // SAFETY: what the caller promises. The vocabulary is read here, and not kept.
     let vocab = (!vocab.is_null()).then(|| unsafe { RealVocab::read(vocab) });
     guard(|| {

@@ -11,8 +11,8 @@
 //! - [`chain`] has `llama_sampler_chain_*`, `llama_perf_sampler*` and `llama_sampler_get_seed`;
 //! - [`sample`] has `llama_sampler_sample`.
 //!
-//! Behind them: [`step`] is a step as a sampler, without any `unsafe`; `run` applies steps to the caller's array; `real` calls the
-//! real llama.cpp in the same process; `calls` counts; `guard` keeps panics on this side.
+//! Behind them: [`step`] is a step as a sampler, without any `unsafe`, [`window`] the tokens that one has of another; `run` applies
+//! steps to the caller's array; `real` calls the real llama.cpp in the same process; `calls` counts; `guard` keeps panics on this side.
 //!
 //! # Unsafe
 //! A C interface is pointers. All of them are taken to be what `llama.h` says: NULL where it allows that, else alive, of the right
@@ -32,3 +32,4 @@ pub mod sample;
 pub mod sampler;
 pub mod step;
 mod vocab;
+pub mod window;

@@ -5,7 +5,7 @@
 use sampler_steps::{Cand, CandBuf, CandSet};
 
 use crate::abi::{Sampler, TokenDataArray};
-use crate::sampler::step_of;
+use crate::sampler::{step_of, step_of_mut};
 use crate::step::Kind;
 
 /// The memory of a run, kept from draw to draw.
@@ -44,7 +44,7 @@ pub unsafe fn run(steps: &[*mut Sampler], array: &mut TokenDataArray, memory: &m
     let (mut selected, mut start) = (array.selected, 0);
     for &step in steps {
         // SAFETY: the caller promises that it is a step, and that nobody else has it.
-        let Some(step) = (unsafe { step_of(step) }) else { continue };
+        let Some(step) = (unsafe { step_of_mut(step) }) else { continue };
         let before = cands.len();
         step.apply(&mut cands, &mut selected);
         if step.kind() == Kind::Xtc {

@@ -4,7 +4,7 @@ use sampler_steps::Cand;
 
 use crate::abi::{Context, Sampler, TOKEN_NULL, Token, TokenDataArray};
 use crate::calls::{Call, count};
-use crate::chain::chain_of;
+use crate::chain::chain_of_mut;
 use crate::guard::die;
 use crate::real;
 use crate::sampler::{llama_sampler_accept, llama_sampler_apply};
@@ -24,7 +24,7 @@ pub unsafe extern "C-unwind" fn llama_sampler_sample(sampler: *mut Sampler, ctx:
             llama_sampler_accept(sampler, sampled);
             return sampled;
         }
-        let mut row = chain_of(sampler).map(|chain| std::mem::take(&mut chain.row)).unwrap_or_default();
+        let mut row = chain_of_mut(sampler).map(|chain| std::mem::take(&mut chain.row)).unwrap_or_default();
         read_row(ctx, idx, &mut row);
         let (data, size) = (row.as_mut_ptr(), row.len());
         let mut array = TokenDataArray { data, size, selected: -1, sorted: false };
@@ -32,7 +32,7 @@ pub unsafe extern "C-unwind" fn llama_sampler_sample(sampler: *mut Sampler, ctx:
         let selected = usize::try_from(array.selected).ok().filter(|&selected| selected < array.size);
         let Some(selected) = selected else { die("llama_sampler_sample: no token was selected") };
         let token = (*array.data.add(selected)).id as Token;
-        if let Some(chain) = chain_of(sampler) {
+        if let Some(chain) = chain_of_mut(sampler) {
             chain.row = row;
         }
         llama_sampler_accept(sampler, token);

@@ -27,9 +27,6 @@ static STEP: SamplerI = SamplerI {
     ..SamplerI::NOTHING
 };
 
-// SAFETY: functions and NULL; nobody writes into it.
-unsafe impl Sync for SamplerI {}
-
 /// A new sampler over a step, for `llama_sampler_free` to free.
 pub(crate) fn of_step(step: Step) -> *mut Sampler {
     let own = Box::new(Own { step, memory: None });
@@ -44,21 +41,29 @@ pub(crate) fn new(iface: *const SamplerI, ctx: *mut c_void) -> *mut Sampler {
 /// What belongs to a sampler, if it is a step of ours.
 ///
 /// # Safety
-/// The sampler is alive. While the result is used nobody else has it.
-unsafe fn own_of<'a>(sampler: *const Sampler) -> Option<&'a mut Own> {
+/// The sampler is alive.
+unsafe fn own_of(sampler: *const Sampler) -> Option<*mut Own> {
     // SAFETY: the caller promises that it is alive.
     let sampler = unsafe { &*sampler };
-    // SAFETY: only `of_step` and `clone` make samplers with this `iface`, and their `ctx` is a box of this type until `free`.
-    std::ptr::eq(sampler.iface, &STEP).then(|| unsafe { &mut *sampler.ctx.cast::<Own>() })
+    std::ptr::eq(sampler.iface, &STEP).then(|| sampler.ctx.cast())
 }
 
-/// The step of a sampler, if it is one of ours.
+/// The step of a sampler, if it is one of ours, to be read: by several threads at once, if they like.
 ///
 /// # Safety
-/// As [`own_of`].
-pub(crate) unsafe fn step_of<'a>(sampler: *const Sampler) -> Option<&'a mut Step> {
-    // SAFETY: what the caller promises.
-    unsafe { own_of(sampler) }.map(|own| &mut own.step)
+/// The sampler is alive. While the result is used nobody changes it.
+pub(crate) unsafe fn step_of<'a>(sampler: *const Sampler) -> Option<&'a Step> {
+    // SAFETY: only `of_step` makes samplers with this `iface`, and their `ctx` is a box of this type until `free`.
+    unsafe { own_of(sampler).map(|own| &(*own).step) }
+}
+
+/// The same, to be changed.
+///
+/// # Safety
+/// The sampler is alive. While the result is used nobody else has it.
+pub(crate) unsafe fn step_of_mut<'a>(sampler: *mut Sampler) -> Option<&'a mut Step> {
+    // SAFETY: as in `step_of`.
+    unsafe { own_of(sampler).map(|own| &mut (*own).step) }
 }
 
 unsafe extern "C-unwind" fn name(sampler: *const Sampler) -> *const c_char {
@@ -68,29 +73,31 @@ unsafe extern "C-unwind" fn name(sampler: *const Sampler) -> *const c_char {
 
 unsafe extern "C-unwind" fn accept(sampler: *mut Sampler, token: Token) {
     // SAFETY: llama.h: called with a sampler that has this `iface`, by one thread at a time.
-    let step = unsafe { step_of(sampler) };
+    let step = unsafe { step_of_mut(sampler) };
     guard(|| step.into_iter().for_each(|step| step.accept(token)));
 }
 
 unsafe extern "C-unwind" fn apply(sampler: *mut Sampler, array: *mut TokenDataArray) {
     // SAFETY: as in `accept`. The memory is taken out, because `run` looks at the same sampler.
-    let mut memory = unsafe { own_of(sampler) }.and_then(|own| own.memory.take()).unwrap_or_default();
+    let mut memory = unsafe { own_of(sampler).and_then(|own| (*own).memory.take()) }.unwrap_or_default();
     // SAFETY: one sampler of ours, and llama.h: an array whose `data` has `size` candidates.
     guard(|| unsafe { run(&[sampler], &mut *array, &mut memory) });
     // SAFETY: as above; `run` is over.
-    if let Some(own) = unsafe { own_of(sampler) } {
-        own.memory = Some(memory);
+    unsafe {
+        if let Some(own) = own_of(sampler) {
+            (*own).memory = Some(memory);
+        }
     }
 }
 
 unsafe extern "C-unwind" fn reset(sampler: *mut Sampler) {
     // SAFETY: as in `accept`.
-    let step = unsafe { step_of(sampler) };
+    let step = unsafe { step_of_mut(sampler) };
     guard(|| step.into_iter().for_each(Step::reset));
 }
 
 unsafe extern "C-unwind" fn clone(sampler: *const Sampler) -> *mut Sampler {
-    // SAFETY: as in `accept`; the sampler is only read.
+    // SAFETY: llama.h: called with a sampler that has this `iface`, which nobody changes meanwhile.
     let step = unsafe { step_of(sampler) };
     guard(|| step.map_or(std::ptr::null_mut(), |step| of_step(step.copy())))
 }
@@ -103,13 +110,13 @@ unsafe extern "C-unwind" fn free(sampler: *mut Sampler) {
 
 unsafe extern "C-unwind" fn copy_state(from: *const Sampler, to: *mut Sampler) {
     // SAFETY: `llama_sampler_copy` has seen that these are two samplers, both with this `iface`.
-    let (from, to) = unsafe { (step_of(from), step_of(to)) };
+    let (from, to) = unsafe { (step_of(from), step_of_mut(to)) };
     guard(|| {
         if let (Some(from), Some(to)) = (from, to) {
-            if from.name() != to.name() {
+            if !to.is_like(from) {
                 die("llama_sampler_copy: cannot copy between different sampler types");
             }
-            *to = from.copy();
+            to.copy_state(from);
         }
     });
 }
@@ -208,6 +215,8 @@ pub unsafe extern "C-unwind" fn llama_sampler_clone(sampler: *const Sampler) -> 
 }
 
 /// `llama_sampler_copy`: nothing where either is NULL or both are one. Samplers of different kinds end the process, as in llama.cpp.
+///
+/// Parameters and seed of greedy, dist, top-k, top-p, min-p, both temperatures, penalties and biases stay; all others take over everything.
 ///
 /// # Safety
 /// Each is NULL or alive, and in use by nobody else.

@@ -29,6 +29,9 @@ const DEATHS: &[Death] = &[
     ("copy", "llama_sampler_copy: cannot copy between different sampler types", || unsafe {
         llama_sampler_copy(llama_sampler_init_greedy(), llama_sampler_init_dist(1));
     }),
+    ("copy-off", "llama_sampler_copy: cannot copy between different sampler types", || unsafe {
+        llama_sampler_copy(llama_sampler_init_top_k(5), llama_sampler_init_top_k(0));
+    }),
     ("copy-chain", "llama_sampler_copy: the chains have different lengths", || unsafe {
         llama_sampler_copy(Owned::chain().0, Owned::chain().add(llama_sampler_init_greedy()).0);
     }),

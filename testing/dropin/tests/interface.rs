@@ -297,6 +297,28 @@ fn state_is_copied_into_another_sampler() {
     assert_ne!(draws(&make()), draws(&to));
 }
 
+/// llama.h's functions that take a `const` sampler may be called of one sampler by several threads.
+#[test]
+fn several_threads_may_read_one_sampler() {
+    let chain = Owned::chain().add(llama_sampler_init_penalties(64, 8, 1.5, 0.1, 0.0)).add(llama_sampler_init_dist(7));
+    let logits: Vec<f32> = (0..64).map(|i| (i as f32 * 0.7).sin()).collect();
+    chain.accept(&[1, 2, 3]);
+    let expected = chain.copy().draw(&logits);
+    let address = chain.0.expose_provenance();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| unsafe {
+                let chain = std::ptr::with_exposed_provenance_mut::<Sampler>(address);
+                for _ in 0..100 {
+                    assert_eq!(Owned(llama_sampler_clone(chain)).draw(&logits), expected);
+                    assert_eq!((llama_sampler_get_seed(chain), llama_sampler_chain_n(chain)), (7, 2));
+                    assert_eq!(llama_perf_sampler(chain).n_sample, 3);
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn time_is_taken_where_it_is_wanted() {
     let logits = vec![0.5; 50_000];
