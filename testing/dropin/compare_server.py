@@ -6,9 +6,12 @@ kind, refusals among them); the grammars of testing/data/redraws.jsonl, under wh
 Everything in the answers must be equal but the times. Where a random seed is asked for, everything but what was drawn.
 Four slots; the last requests name theirs.
 
-Needs llama-server of llama.cpp b11192 and a model with the vocabulary of SmolLM2. From the root of the repository:
-    python testing/dropin/compare_server.py --llama-server $BIN/llama-server --model $MODEL \\
-        [--library testing/dropin/target/release/libsampler_chain_dropin.so]
+First one sampler after the other is made a little wrong (wrong.c, compiled here and preloaded, too), and one request that uses it must be
+answered otherwise: what is compared shows such things.
+
+Needs a C compiler, llama-server of llama.cpp b11192 and a model with the vocabulary of SmolLM2. From the root of the repository:
+    oracle/bin/python testing/dropin/compare_server.py --llama-server $BIN/llama-server --model $MODEL \\
+        [--library testing/dropin/target/release/libsampler_chain_dropin.so] [--backend-sampling] [--only order/]
 Fails if anything differs, or if the preloaded library did not make every sampler.
 """
 
@@ -17,10 +20,12 @@ import collections
 import concurrent.futures
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "testing"))
 
 from cases.requests import requests  # noqa: E402
@@ -106,6 +111,8 @@ def ask_all(arguments, asked, library):
     with tempfile.TemporaryDirectory() as directory:
         log = pathlib.Path(directory) / "calls.json"
         environment = {"LD_PRELOAD": str(library), "SAMPLER_CHAIN_DROPIN_LOG": str(log)} if library else {}
+        if library and arguments.backend_sampling:
+            environment["LLAMA_ARG_BACKEND_SAMPLING"] = "1"
         with Server(arguments.llama_server, arguments.model, SLOTS, threads=1, environment=environment) as server:
             maps = pathlib.Path(f"/proc/{server.process.pid}/maps").read_text(encoding="utf-8")
             if (bool(library) and str(library) in maps) != bool(library):
@@ -122,6 +129,7 @@ def comparable(answer):
     """An answer without its times, and without what was drawn with a random seed; and whether that was so."""
     answer = {key: value for key, value in answer.items() if key not in TIMES}
     settings = answer.get("generation_settings", {})
+    settings.pop("backend_sampling", None)  # differs with --backend-sampling, and only then
     is_random = settings.get("seed") == RANDOM_SEED
     if is_random:
         answer = {key: value for key, value in answer.items() if key not in DRAWN}
@@ -131,6 +139,37 @@ def comparable(answer):
 def difference(one, other):
     keys = [key for key in {**one, **other} if json.dumps(one.get(key)) != json.dumps(other.get(key))]
     return {key: (one.get(key), other.get(key)) for key in keys}
+
+
+# A request for each sampler that wrong.c can make wrong.
+SHOWS = {
+    **{kind: {"samplers": [kind]} for kind in "top_k top_p min_p top_n_sigma xtc penalties dry adaptive_p".split()},
+    "typical": {"samplers": ["typ_p"]}, "temp_ext": {"samplers": ["temperature"]}, "dist": {"samplers": []},
+    "mirostat": {"mirostat": 1}, "mirostat_v2": {"mirostat": 2}, "temp": {"mirostat": 2},
+    "logit_bias": {"samplers": [], "logit_bias": [[28, 2.0], [260, 3.0]]}, "infill": {"samplers": ["top_k", "infill"]},
+}
+
+
+def check_that_a_wrong_sampler_shows(arguments, library):
+    """With one sampler wrong, the answer to its request must be another one. How many were tried."""
+    asked = {kind: body(REPEATED, 8, {"seed": 6, "n_probs": 5, "post_sampling_probs": True, **VALUES, **request})
+             for kind, request in SHOWS.items()}
+    with tempfile.TemporaryDirectory() as directory:
+        wrong = pathlib.Path(directory) / "wrong.so"
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", wrong, HERE / "wrong.c", "-ldl"], check=True)
+
+        def answers(kind, requests):
+            environment = {"LD_PRELOAD": f"{wrong}:{library}", "SAMPLER_CHAIN_WRONG": kind}
+            with Server(arguments.llama_server, arguments.model, threads=1, environment=environment) as server:
+                return [comparable(server.ask(request))[0] for request in requests]
+
+        right = dict(zip(asked, answers("", asked.values())))
+        with concurrent.futures.ThreadPoolExecutor(2) as two:
+            found = two.map(lambda kind: (kind, answers(kind, [asked[kind]])[0]), asked)
+            for kind, answer in found:
+                if "error" in answer or not difference(right[kind], answer):
+                    raise RuntimeError(f"a wrong {kind} does not show: {json.dumps(answer)[:600]}")
+    return len(asked)
 
 
 def check_calls(calls, answers):
@@ -150,18 +189,17 @@ def main():
     parser.add_argument("--llama-server", required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--library", default=str(ROOT / "testing/dropin/target/release/libsampler_chain_dropin.so"))
+    parser.add_argument("--backend-sampling", action="store_true", help="start the server with the library with this option")
     parser.add_argument("--only", default="", help="requests whose name begins so")
     arguments = parser.parse_args()
 
     asked = [(name, body(prompt, n, request)) for name, prompt, n, request in everything() if name.startswith(arguments.only)]
     assert len({name for name, _ in asked}) == len(asked)
     library = pathlib.Path(arguments.library).resolve(strict=True)
+    print(f"{check_that_a_wrong_sampler_shows(arguments, library)} wrong samplers show")
     with concurrent.futures.ThreadPoolExecutor(2) as both:
         (theirs, _), (ours, calls) = both.map(lambda preloaded: ask_all(arguments, asked, preloaded), (None, library))
 
-    # Answers that must differ are told apart, or nothing is shown below.
-    if not difference(comparable(theirs[0])[0], comparable(ours[-1])[0]):
-        raise RuntimeError(f"{asked[0][0]} and {asked[-1][0]} are not told apart")
     tally, tokens, wrong = collections.Counter(), 0, 0
     for (name, request), one, other in zip(asked, theirs, ours):
         (one, is_random), (other, _) = comparable(one), comparable(other)

@@ -6,7 +6,7 @@ server's own (`predicted_ms / predicted_n`), which tokens a second come from, an
 token, which other work on the machine does not lengthen. Of some rounds the least counts.
 
 From the root of the repository:
-    python testing/dropin/speed_server.py --llama-server $BIN/llama-server --model $MODEL [--rounds 7] [--tokens 64]
+    oracle/bin/python testing/dropin/speed_server.py --llama-server $BIN/llama-server --model $MODEL [--rounds 7] [--tokens 64]
 Fails if the two draw different tokens.
 """
 
