@@ -16,7 +16,7 @@ from libllama import CANDIDATE, ChainParams, Libllama, TokenDataArray
 FUNCTION = ctypes.CFUNCTYPE
 NAN, INF = float("nan"), float("inf")
 INFILL_MOST = 600  # b11192 compares every pair of candidates
-KINDS = ("top_k top_p min_p typ_p top_n_sigma xtc temperature penalties dry dry_texts logit_bias dist greedy mirostat mirostat_v2 "
+KINDS = ("top_k top_p min_p typ_p top_n_sigma xtc temp temperature penalties dry dry_texts logit_bias dist greedy mirostat mirostat_v2 "
          "adaptive_p infill chain own").split()
 # With NaN among the logits these do arithmetic and comparisons; all others sort, for which C++ wants an order that NaN has not.
 DEFINED_FOR_NAN = "top_n_sigma penalties dry dry_texts logit_bias dist greedy own temp".split()
@@ -123,7 +123,7 @@ def step(r, kind, n):
         texts = [r.choice(TEXTS) for _ in range(r.choice([0, 1, 2, 5]))]
         return {**step(r, "dry", n), "breaker_tokens": [], "texts": texts}
     if kind == "temp":
-        return {"temp": r.choice([1.0, r.uniform(0.05, 3), r.uniform(0.05, 3)])}
+        return {"temp": r.choice([0.0, -1.0, 1.0, r.uniform(0.05, 3), r.uniform(0.05, 3)])}
     if kind == "logit_bias":
         return {"bias": [[r.randrange(-1, n + 5), r.choice([r.uniform(-9, 9), "-inf"])] for _ in range(r.choice([0, 1, 5, 60]))]}
     if kind == "mirostat":
