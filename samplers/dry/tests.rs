@@ -81,22 +81,14 @@ fn repeats_are_those_of_the_naive_twin_where_nothing_is_cut() {
     }
 }
 
-/// 100,000 identical tokens take linear time: ten times the history, not a hundred times the steps.
+/// A million identical tokens take linear time.
 #[test]
 fn a_long_run_of_one_token_is_linear() {
-    let time = |n: usize| {
-        let window = vec![5u32; n];
-        let mut repeats = Vec::new();
-        let once = |_| {
-            let start = std::time::Instant::now();
-            suffix_repeats(&window, i32::MAX, &mut repeats);
-            start.elapsed()
-        };
-        // The quickest, as other tests run beside this one.
-        (0..5).map(once).min().unwrap()
-    };
-    let (short, long) = (time(100_000), time(1_000_000));
-    assert!(long < short * 40 + std::time::Duration::from_millis(20), "{short:?} for 100,000, {long:?} for 1,000,000");
+    let (window, mut repeats) = (vec![5u32; 1_000_000], Vec::new());
+    let start = std::time::Instant::now();
+    suffix_repeats(&window, i32::MAX, &mut repeats);
+    // It takes milliseconds. A search that is quadratic compares 5 * 10^11 tokens: minutes, on any machine.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
 /// User case 20: 0 is off, and so are a multiplier of 0 and a base below 1; `sorted` stays then.
