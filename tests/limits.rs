@@ -13,6 +13,8 @@ mod histories;
 mod lengths;
 #[path = "limits/measure.rs"]
 mod measure;
+#[path = "limits/processor.rs"]
+mod processor;
 #[path = "limits/requests.rs"]
 mod requests;
 

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use crate::processor;
+
 /// Tells a process which input it is for.
 pub const VARIABLE: &str = "SAMPLER_CHAIN_LIMITS_INPUT";
 const MARK: &str = "LIMITS\t";
@@ -36,14 +38,10 @@ impl Ready {
     }
 }
 
-/// What this process has had of the processor: other programs on the machine do not count.
+/// What this process has had of the processor.
 fn processor_seconds() -> f64 {
     let threads = std::fs::read_dir("/proc/self/task").expect("this runs on Linux").flatten();
-    let of_thread = |path: std::path::PathBuf| {
-        let stat = std::fs::read_to_string(path.join("schedstat")).ok()?;
-        stat.split(' ').next()?.parse::<f64>().ok()
-    };
-    threads.filter_map(|thread| of_thread(thread.path())).sum::<f64>() / 1e9
+    threads.filter_map(|thread| processor::seconds(&thread.path())).sum()
 }
 
 /// Runs an input and tells what it took.

@@ -18,7 +18,7 @@ pub const CASES: &[Case] = &[
         run: biases,
         answer: "token",
         seconds: 3.0,
-        megabytes: 400,
+        megabytes: 600,
     },
     Case {
         input: "request: a million biases by text",
@@ -34,7 +34,7 @@ pub const CASES: &[Case] = &[
         run: |ready| told_and_drawn(ready, json!({"logit_bias": vec![json!([1, 0.5]); MILLION]})),
         answer: "token",
         seconds: 3.0,
-        megabytes: 400,
+        megabytes: 600,
     },
     Case {
         input: "request: a million unknown fields",
@@ -57,7 +57,7 @@ pub const CASES: &[Case] = &[
         quick: false,
         run: |ready| told_and_drawn(ready, json!({"samplers": vec!["top_q"; MILLION]})),
         answer: "token",
-        seconds: 3.0,
+        seconds: 5.0,
         megabytes: 400,
     },
     Case {
