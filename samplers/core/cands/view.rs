@@ -203,6 +203,14 @@ impl<'v> View<'v> {
         self.map(largest(self.maxima))
     }
 
+    /// The same with the sign of the first where it is a zero.
+    pub fn first_max(&self) -> f32 {
+        match self.max() {
+            0.0 => self.get(self.argmax()),
+            max => max,
+        }
+    }
+
     /// The first place of the largest logit.
     pub fn argmax(&self) -> usize {
         let (max, mut best) = (self.max(), None);

@@ -62,7 +62,7 @@ impl CandSet<'_> {
     /// The largest logit; a sorted set's first. -infinity for an empty set.
     pub fn max_logit(&mut self) -> f32 {
         match self.form {
-            Form::Row => return self.view().max(),
+            Form::Row => return self.view().first_max(),
             Form::Sorted => return self.buf.cands[self.start].logit,
             Form::Array => {}
         }
@@ -101,7 +101,7 @@ impl CandSet<'_> {
             let (sum, n) = in_lanes(Signed(&view));
             let mean = sum / n as f32;
             let squares = in_lanes(InOrder(&view, Squares { mean }));
-            return (view.max(), mean, (squares / n as f32).sqrt());
+            return (view.first_max(), mean, (squares / n as f32).sqrt());
         }
         let first = self.get(0).map_or(f32::NEG_INFINITY, |c| c.logit);
         let (mut max_logit, mut sum, mut n) = (first, 0.0f32, 0usize);
@@ -190,7 +190,7 @@ pub(super) fn exp_below(max_logit: f32, cands: &mut [Cand]) {
     }
 }
 
-/// The largest logit, not below `at_least`; NaN is passed over. In lanes, so that it becomes vector code.
+/// The largest logit, not below `at_least`; NaN is passed over, and of zeros the first counts. In lanes, so that it becomes vector code.
 fn largest<T>(of: &[T], at_least: f32, logit: impl Fn(&T) -> f32) -> f32 {
     const LANES: usize = 16;
     let (whole, rest) = of.as_chunks::<LANES>();
@@ -200,7 +200,11 @@ fn largest<T>(of: &[T], at_least: f32, logit: impl Fn(&T) -> f32) -> f32 {
             *lane = max(*lane, logit(item));
         }
     }
-    rest.iter().map(logit).chain(lanes).fold(at_least, max)
+    let largest = rest.iter().map(&logit).chain(lanes).fold(at_least, max);
+    if largest == 0.0 && at_least != 0.0 {
+        return of.iter().map(logit).find(|&x| x == 0.0).unwrap_or(largest);
+    }
+    if largest == 0.0 { at_least } else { largest }
 }
 
 fn entropy(cands: &[Cand], zero_counts: bool) -> f32 {
@@ -259,6 +263,26 @@ mod tests {
         assert!(cands.max_logit().is_nan());
         cands.as_slice();
         assert!(cands.max_logit().is_nan());
+    }
+
+    /// Of zeros with both signs the first is the maximum, as `std::max` leaves it, in a row as in an array.
+    #[test]
+    fn the_maximum_has_the_first_zeros_sign() {
+        for (first, second) in [(3, 61), (61, 3), (0, 40), (200, 17), (700, 699)] {
+            for signs in [[0.0f32, -0.0], [-0.0, 0.0]] {
+                let mut logits = [-1.5f32; 900];
+                (logits[first], logits[second]) = (signs[0], signs[1]);
+                let expected = logits[first.min(second)].to_bits();
+                let mut buf = CandBuf::default();
+                let mut cands = CandSet::new(&logits, &mut buf);
+                for _ in ["row", "array"] {
+                    let found = [cands.max_logit(), cands.max_logit_above(-3.0), cands.spread().0].map(f32::to_bits);
+                    assert_eq!(found, [expected; 3], "{first} {second} {signs:?}");
+                    assert_eq!(cands.max_logit_above(0.0).to_bits(), 0);
+                    cands.as_slice();
+                }
+            }
+        }
     }
 
     #[test]
