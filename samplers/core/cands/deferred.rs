@@ -228,6 +228,17 @@ impl CandSet<'_> {
         true
     }
 
+    /// Writes the `n` best of a row that was sorted last down, as llama.cpp's partial sort leaves them, with their p. Whether that could
+    /// be done without all others.
+    pub(super) fn best_of_row(&mut self, n: usize, best: &mut Vec<Cand>) -> bool {
+        let CandBuf { scratch, row, .. } = &mut *self.buf;
+        let is_known = row.view(self.logits, false).head(n, Of::Partial, best, scratch);
+        if is_known {
+            self.known.write(best);
+        }
+        is_known
+    }
+
     /// Leaves the `n` best of a row or a sorted set, written out, as an array. Whether that could be done without all others.
     pub(super) fn keep_best(&mut self, n: usize) -> bool {
         match self.form {

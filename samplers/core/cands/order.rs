@@ -23,6 +23,7 @@ pub(super) struct Scratch {
     buckets: Vec<u8>,
     pub keys: Vec<u64>,
     pub sample: Vec<u32>,
+    pub ahead: Vec<Cand>,
 }
 
 /// How the last bucket that is needed is sorted.

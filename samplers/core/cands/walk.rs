@@ -32,20 +32,24 @@ impl CandSet<'_> {
     /// from 0, the candidate), or all. The set is sorted then.
     ///
     /// A large unsorted set is sorted only as far down as the walk goes, as llama.cpp's top-p does it.
-    pub fn keep_through(&mut self, mut last: impl FnMut(usize, &Cand) -> bool) {
+    pub fn keep_through(&mut self, last: impl FnMut(usize, &Cand) -> bool) {
         if self.sorted || self.len <= SMALL_SET {
             self.sort();
             return self.keep_sorted_through(last);
         }
         if !self.known.p_is_hidden && self.defer_sort(FIRST_HEAD + 1) {
-            let kept = self.place_of(&mut last).map_or(self.len, |at| at + 1);
-            return if kept <= FIRST_HEAD { self.keep_of_first_head(kept) } else { self.truncate(kept) };
+            return self.keep_of_row_through(last);
         }
+        self.keep_of_array_through(0, last);
+    }
+
+    /// The same for an unsorted array, of which the first `kept` were seen and stay.
+    fn keep_of_array_through(&mut self, mut kept: usize, mut last: impl FnMut(usize, &Cand) -> bool) {
         let cands = self.array();
         let n = cands.len();
         let CandBuf { cands, scratch, .. } = &mut *self.buf;
         let cands = &mut cands[self.start..self.start + n];
-        let (mut have, mut kept) = (FIRST_HEAD, 0);
+        let mut have = FIRST_HEAD;
         bucket_sort(cands, have, Last::Partial, scratch);
         while kept < n {
             if kept == have {
@@ -62,30 +66,55 @@ impl CandSet<'_> {
         self.reordered(true);
     }
 
+    /// The same for a row that has been sorted as a whole, where llama.cpp sorts the first 256 at first. Unequal logits stand in one
+    /// order only; from the first equals on, those 256 are looked at as they stand by themselves.
+    fn keep_of_row_through(&mut self, mut last: impl FnMut(usize, &Cand) -> bool) {
+        let (first, mut at) = (self.first(FIRST_HEAD + 1), 0);
+        while at < FIRST_HEAD && first[at].logit != first[at + 1].logit {
+            if last(at, &first[at]) {
+                return self.truncate(at + 1);
+            }
+            at += 1;
+        }
+        if at < FIRST_HEAD {
+            let mut ahead = std::mem::take(&mut self.buf.scratch.ahead);
+            let is_known = self.best_of_row(FIRST_HEAD, &mut ahead);
+            let found = ahead.iter().zip(0..).skip(at).find(|(cand, i)| is_known && last(*i, cand)).map(|(_, i)| i);
+            if let Some(i) = found {
+                ahead.truncate(i + 1);
+                std::mem::swap(&mut self.buf.cands, &mut ahead);
+                self.written(0, i + 1);
+                self.reordered(true);
+            }
+            self.buf.scratch.ahead = ahead;
+            if found.is_some() {
+                return;
+            }
+            if !is_known {
+                self.undo_sort();
+                self.settle();
+                return self.keep_of_array_through(at, last);
+            }
+        }
+        if let Some(at) = self.place_from(FIRST_HEAD, &mut last) {
+            self.truncate(at + 1);
+        }
+    }
+
     fn keep_sorted_through(&mut self, mut last: impl FnMut(usize, &Cand) -> bool) {
         if let Some(at) = self.place_of(&mut last) {
             self.truncate(at + 1);
         }
     }
 
-    /// Keeps the first `kept` of a row that has been sorted as a whole, where llama.cpp has only sorted the first 256: equals
-    /// may stand otherwise there.
-    fn keep_of_first_head(&mut self, kept: usize) {
-        let equals = self.first(kept + 1).windows(2).any(|pair| pair[0].logit == pair[1].logit);
-        if equals {
-            self.undo_sort();
-            if !self.keep_best(FIRST_HEAD) {
-                self.settle();
-                return self.keep_through(|i, _| i + 1 == kept);
-            }
-        }
-        self.truncate(kept);
-    }
-
     /// The place of the first candidate for which `found` holds (its place from 0, the candidate). Of a sorted set no more
     /// is written out than is looked at.
     fn place_of(&mut self, found: &mut impl FnMut(usize, &Cand) -> bool) -> Option<usize> {
-        let mut at = 0;
+        self.place_from(0, found)
+    }
+
+    /// The same from a place on.
+    fn place_from(&mut self, mut at: usize, found: &mut impl FnMut(usize, &Cand) -> bool) -> Option<usize> {
         while at < self.len {
             for cand in &self.at_least(at + 1)[at..] {
                 if found(at, cand) {
@@ -208,6 +237,33 @@ mod tests {
             cands.keep_through(|i, _| i + 1 == keep);
             assert_eq!(cands.len(), keep.min(2000));
             assert!(cands.is_sorted() && cands.as_slice().is_sorted_by(|a, b| a.logit > b.logit));
+        }
+    }
+
+    /// A walk over equals meets them as they stand afterwards, if it ends among the first 256, in a row as in an array.
+    #[test]
+    fn equals_are_met_in_llama_cpps_order() {
+        let mut rng = Mt19937::new(9);
+        for _ in 0..40 {
+            let logits: Vec<f32> = (0..1300).map(|_| (rng.next_u32() % 150) as f32 / 8.0).collect();
+            let cands: Vec<Cand> = logits.iter().zip(0..).map(|(&logit, id)| Cand { id, logit, p: 0.0 }).collect();
+            let (mut buf, mut array_buf) = (CandBuf::default(), CandBuf::default());
+            for end in [0, 3, 40, 255, 256, 700, 1299, 5000] {
+                let mut row = CandSet::new(&logits, &mut buf);
+                let mut array = CandSet::from_cands(&cands, false, &mut array_buf);
+                let (mut seen, mut seen_there) = (Vec::new(), Vec::new());
+                row.keep_through(|i, cand| {
+                    seen.push(*cand);
+                    i == end
+                });
+                array.keep_through(|i, cand| {
+                    seen_there.push(*cand);
+                    i == end
+                });
+                assert_eq!(bits(&seen), bits(&seen_there), "{end}");
+                assert_eq!(bits(row.as_slice()), bits(array.as_slice()), "{end}");
+                assert!(end > 255 || bits(&seen) == bits(row.as_slice()));
+            }
         }
     }
 
