@@ -108,7 +108,8 @@ impl Verb {
             17 => Self::Mask(x),
             18 if n > 1 => Self::Merge(k % n, (k % n + 1 + y as usize % (n - 1)) % n),
             19 => Self::ShareP,
-            20 if z.is_multiple_of(4) => Self::LeaveOnly(x % (n as u32 + 3), (y % 9) as f32 - 4.0),
+            // Of an empty set the p is what stood in the memory, as in llama.cpp's infill: its recorded cases hold that.
+            20 if n > 0 && z.is_multiple_of(4) => Self::LeaveOnly(x % (n as u32 + 3), (y % 9) as f32 - 4.0),
             21 | 22 => Self::Temperature([0.0, 0.7, 1.3, 0.8, 1e-5, -1.0, 3.7, 2e3][k % 8]),
             23 => Self::UpdateButLeaveOne(amounts(some()), y.is_multiple_of(2)),
             24 => Self::UpdateListed(some(), ids(n, [y, z, x])),
