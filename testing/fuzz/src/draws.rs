@@ -8,7 +8,7 @@ pub fn draw_some(mut sampler: Sampler, n_top: usize) {
     let n_vocab = sampler.ctx().n_vocab().unwrap_or(9);
     // A vocabulary may be of any size that a file says: rows are made for small ones.
     if n_vocab > 4096 {
-        return;
+        return crate::too_large();
     }
     for token in [0, 1, 2, 1, 2, 1] {
         let accepted = sampler.accept_prompt(token);

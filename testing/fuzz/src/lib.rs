@@ -7,6 +7,7 @@
 pub mod cands;
 pub mod chain_json;
 pub mod chain_toml;
+pub mod corpora;
 pub mod gguf;
 pub mod mutate;
 pub mod oracle_case;
@@ -16,6 +17,7 @@ pub mod request;
 pub mod safetensors;
 pub mod seeds;
 pub mod shard;
+pub mod shrink;
 pub mod snapshot;
 pub mod sort;
 pub mod vocabulary;
@@ -24,6 +26,8 @@ mod chain;
 mod draws;
 mod file;
 mod toy_vocab;
+
+use std::cell::Cell;
 
 /// A target: its name, and what it does with bytes.
 pub type Target = (&'static str, fn(&[u8]));
@@ -44,6 +48,19 @@ pub const TARGETS: [Target; 13] = [
     ("sort", sort::entry),
     ("vocabulary", vocabulary::entry),
 ];
+
+thread_local! {
+    static N_TOO_LARGE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often this thread has left something undone, because it would take seconds: a part of an input, or all of it.
+pub fn n_too_large() -> u64 {
+    N_TOO_LARGE.get()
+}
+
+fn too_large() {
+    N_TOO_LARGE.set(N_TOO_LARGE.get() + 1);
+}
 
 /// Checks that an error says something, and names what it is about.
 fn named(error: &dyn std::fmt::Display, what: &str) {

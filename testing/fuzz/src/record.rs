@@ -29,7 +29,7 @@ fn check(data: &[u8]) {
                 }
             }
         }
-        Ok(_) => {}
+        Ok(_) => crate::too_large(),
         Err(error) => named(&error, "record"),
     }
     with_file(NAME, data, |path| {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sampler_chain::compare::{Contestant, Plan};
 use sampler_chain::import::{Backend, Source};
-use sampler_chain::oracle::read_cases;
+use sampler_chain::oracle::{Case, read_cases};
 use sampler_chain::record::Masking;
 use sampler_chain::{ChainFile, Ctx, Format, Recorder, Sampler, StepInfo};
 use serde_json::{Value, json};
@@ -27,11 +27,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "safetensors" => vec![safetensors(3, 7), safetensors(1, 300)],
         "snapshot" => texts(snapshots()),
         "preset" => presets(),
-        // There are thousands, and each draws many times: a tenth will do.
-        "oracle_case" => {
-            let lines = lines("testing/data").into_iter().filter(|line| !line.starts_with("{\"head\""));
-            lines.step_by(10).map(Into::into).collect()
-        }
+        "oracle_case" => oracle_files(),
         "record" => records(),
         "vocabulary" => vocabularies(),
         "shard" => shards(),
@@ -82,6 +78,21 @@ fn lines(dir: &str) -> Vec<String> {
     paths.sort_by_key(plain);
     let texts = paths.iter().map(|path| read_cases(path).unwrap_or_else(|error| panic!("{error}")));
     texts.flat_map(|text| text.lines().map(String::from).collect::<Vec<_>>()).collect()
+}
+
+/// There are thousands of cases, and each draws many times: a tenth will do, but half of those with rows in files, which are of kinds that
+/// the others are not. Some stand in a file together, with lines that are no case.
+fn oracle_files() -> Vec<Vec<u8>> {
+    let is_case = |line: &String| serde_json::from_str::<Case>(line).is_ok();
+    let (in_files, others): (Vec<String>, Vec<String>) =
+        lines("testing/data").into_iter().filter(is_case).partition(|line| line.contains("\"logits\":{\"file\""));
+    let others = others.into_iter().step_by(10);
+    let mut seeds: Vec<String> = in_files.into_iter().step_by(2).chain(others).collect();
+    let short: Vec<String> = seeds.iter().filter(|line| line.len() < 1500).cloned().collect();
+    let head = r#"{"head":{"program":"libllama","model":null}}"#;
+    seeds.push(format!("{head}\n{}\n\n{}\n", short[0], short[30]));
+    seeds.push(format!("{}\r\n  \n{{\"name\":\"cut\nnot a case\n[]\n{}", short[60], short[90]));
+    texts(seeds)
 }
 
 fn cases() -> Vec<Value> {

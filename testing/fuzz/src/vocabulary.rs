@@ -24,7 +24,7 @@ fn check(vocab: VocabFile) {
     let n_tokens = vocab.n_tokens();
     // What a few bytes unpack to may be large.
     if n_tokens > 4096 {
-        return;
+        return crate::too_large();
     }
     let ids = 0..n_tokens as u32;
     let special = vocab.eot().into_iter().chain(vocab.eos());
