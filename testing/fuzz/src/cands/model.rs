@@ -63,8 +63,8 @@ impl Model {
         self.cands.iter().map(|cand| cand.logit)
     }
 
-    pub fn position(&self, mut found: impl FnMut(&Cand) -> bool) -> Option<usize> {
-        self.cands.iter().position(|cand| found(cand))
+    pub fn position(&self, found: impl FnMut(&Cand) -> bool) -> Option<usize> {
+        self.cands.iter().position(found)
     }
 }
 
