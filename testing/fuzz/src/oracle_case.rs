@@ -56,8 +56,10 @@ fn replay(data: &[u8], dir: &Path, replayer: &mut Replayer) -> Vec<Outcome> {
         assert!(outcomes.is_empty());
         return outcomes;
     };
+    // A byte order mark is passed over, and belongs to no line.
+    let (mark, text) = text.split_at(if text.starts_with('\u{feff}') { 3 } else { 0 });
     let lines: Vec<String> = text.lines().filter_map(|line| cut(line, dir)).collect();
-    std::fs::write(&path, lines.join("\n")).expect("a temporary file can be written");
+    std::fs::write(&path, mark.to_string() + &lines.join("\n")).expect("a temporary file can be written");
     let replayed = replayer.replay_file(&path, |outcome| outcomes.push(outcome));
     replayed.unwrap_or_else(|error| panic!("{error}"));
     let (n_lines, is_blank) = (lines.len(), |line: &&String| line.trim().is_empty());
