@@ -11,7 +11,7 @@ const THRESHOLD: f32 = 0.2;
 ///
 /// # Order and flags
 /// Sorts, computes p, filters. Merged candidates stay with a logit of -infinity and p = 0 until they are filtered out. Where
-/// only end tokens are left, one candidate stays: the end of the turn, or of the sequence.
+/// only end tokens are left, one candidate stays: the end of the turn, or of the sequence. An empty set stays empty.
 ///
 /// Its work is that of a sort by text and of the merges, so that it may stand before a truncation, too.
 ///
@@ -47,6 +47,9 @@ impl SamplerStep for Infill {
 
     fn apply(&mut self, cands: &mut CandSet<'_>, ctx: &mut Ctx) {
         let Some(vocab) = ctx.vocab() else { return };
+        if cands.is_empty() {
+            return;
+        }
         let is_end = |id: u32| vocab.is_eog(id);
         cands.softmax(true);
 

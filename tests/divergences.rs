@@ -9,7 +9,7 @@ use sampler_chain::steps::{
     AdaptiveP, Dist, Dry, Greedy, Infill, LogitBias, MinP, Mirostat, MirostatV2, Penalties, Temperature, TopK,
     TopNSigma, TopP, TypP, Xtc,
 };
-use sampler_chain::{Cand, CandBuf, CandSet, Chain, Ctx, EncodeError, SamplerStep, Vocab};
+use sampler_chain::{CandBuf, CandSet, Chain, Ctx, EncodeError, SamplerStep, Vocab};
 
 const PAGE: &str = "docs/divergences.md";
 
@@ -157,10 +157,7 @@ fn steps_leave_an_empty_set_alone() {
             let mut buf = CandBuf::default();
             let mut cands = CandSet::from_cands(&[], sorted, &mut buf);
             step.apply(&mut cands, &mut ctx);
-            // Infill ends the text where there is none.
-            let expected: &[Cand] =
-                if step.typetag_name() == "infill" { &[Cand { id: 1, logit: 1.0, p: 0.0 }] } else { &[] };
-            assert_eq!(cands.as_slice(), expected, "{step:?}");
+            assert!(cands.as_slice().is_empty(), "{step:?}");
             assert_eq!(cands.selected(), None, "{step:?}");
         }
     }
