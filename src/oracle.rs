@@ -3,6 +3,7 @@
 //! `sampler-chain verify` and the tests are built on [`Replayer`]. The format is that of the oracle's FORMAT.md with the
 //! additions of `testing/README.md`.
 
+mod array;
 mod case;
 mod draws;
 mod replay;
@@ -12,9 +13,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sampler_steps::Cand;
+use sampler_steps::{Cand, EncodeError, Vocab};
 use sha2::{Digest, Sha256};
 
+pub use array::{ArraySet, ArrayStep, CaseEvent, Selection, StartSet, array_digest};
 pub use case::{
     Case, CaseLogits, Encodings, Expect, ExpectVocab, FileRef, FileRows, FinalSet, Logit, Probs, StepSet,
     SyntheticRows, ValueRows, VocabRef,
@@ -24,6 +26,7 @@ use serde::Deserialize;
 
 use crate::document;
 use crate::error::{FileError, FileProblem};
+use crate::gguf::GgufFile;
 use crate::logits::LogitsFile;
 use crate::packed::{is_packed, unpack};
 use crate::vocab_file::VocabFile;
@@ -87,6 +90,16 @@ impl Replayer {
         let vocab = Arc::new(VocabFile::read(&path).map_err(|error| error.to_string())?);
         self.vocabs.insert(path, vocab.clone());
         Ok(vocab)
+    }
+
+    /// A vocabulary in a GGUF file, with the tokens of the texts that the case needs.
+    fn gguf_vocab(path: &Path, encodings: Vec<(Vec<u8>, Vec<u32>)>) -> Result<Arc<dyn Vocab>, Failure> {
+        let vocab = GgufFile::open(path).and_then(|file| file.vocab()).map_err(|error| error.to_string())?;
+        let encodings: BTreeMap<Vec<u8>, Vec<u32>> = encodings.into_iter().collect();
+        Ok(Arc::new(vocab.with_encoder(move |text| {
+            let why = || EncodeError { text: text.escape_ascii().to_string(), why: "the case does not tell".into() };
+            encodings.get(text).cloned().ok_or_else(why)
+        })))
     }
 
     fn logits(&mut self, path: PathBuf, tensor: &str) -> Result<Arc<LogitsFile>, Failure> {

@@ -59,7 +59,7 @@ gates! {
     drafts: "drafts.jsonl", 20;
     dry_breakers_over_two_vocabularies: "dry_breakers.jsonl", 28;
     gguf_files: "gguf.jsonl", 50;
-    found_beside_libllama: "found.jsonl", 2;
+    found_beside_libllama: "found.jsonl", 8;
 }
 
 #[test]
@@ -261,4 +261,63 @@ fn what_llama_server_answers_beside_the_tokens_is_compared() {
         let failure = failure(case);
         assert!(failure.starts_with(expected), "{failure}");
     }
+}
+
+/// What `testing/differential` writes: candidates to begin with, seeds, events and NaN are replayed, and each can fail.
+#[test]
+fn arrays_and_events_can_fail() {
+    let text = std::fs::read_to_string(data().join("found.jsonl")).unwrap();
+    let good = |name: &str| -> serde_json::Value {
+        serde_json::from_str(text.lines().find(|line| line.contains(&format!("\"name\":\"{name}\""))).unwrap()).unwrap()
+    };
+    type Spoil = fn(&mut serde_json::Value);
+    let spoils: [(&str, Spoil, &str); 14] = [
+        ("written/sampler", |case| case["expect"]["arrays"][3]["digest"] = "0".into(), "row 3: found ArraySet"),
+        ("written/sampler", |case| case["expect"]["arrays"][0]["selected"] = (-1).into(), "row 0: found ArraySet"),
+        (
+            "written/sampler",
+            |case| case["expect"]["array_steps"][4][0]["digest"] = "0".into(),
+            "row 4: step 1: found ArrayStep",
+        ),
+        ("written/sampler", |case| case["after"][0][1]["aside"]["size"] = 1.into(), "row 0: Aside("),
+        ("written/sampler", |case| case["after"][0][0]["accept"] = 5.into(), "row 0: Aside("),
+        ("written/sampler", |case| case["after"][0][0]["accept"] = 6.into(), "row 0: Accept(6): token 6 is beyond"),
+        (
+            "written/sampler",
+            |case| case["after"][2] = serde_json::json!([{"accept": 1}]),
+            "row 3: step 1: found ArrayStep",
+        ),
+        ("written/sampler", |case| drop(case["after"].as_array_mut().unwrap().pop()), "4 results for 5 rows"),
+        ("written/chain-alone", |case| case["seeds"][2] = 1.into(), "row "),
+        ("written/chain-alone", |case| drop(case["seeds"].as_array_mut().unwrap().pop()), "2 seeds for 3 steps"),
+        ("written/chain-alone", |case| case["sets"][0]["ids"][0] = 6.into(), "row 0: token 6 is beyond the row"),
+        (
+            "written/chain-alone",
+            |case| case["sets"][1]["selected"] = 6.into(),
+            "row 1: place 6 of 6 candidates is selected",
+        ),
+        (
+            "found/xtc/threshold-nan",
+            |case| case["chain"]["steps"][0]["threshold"] = 0.1.into(),
+            "row 0: step 1: found ArrayStep",
+        ),
+        (
+            "found/infill/selected-before",
+            |case| case["expect"]["arrays"][0]["selected"] = 0.into(),
+            "row 0: found ArraySet",
+        ),
+    ];
+    for (name, spoil, expected) in spoils {
+        let mut case = good(name);
+        spoil(&mut case);
+        let failure = failure(case);
+        assert!(failure.starts_with(expected), "{name}: {failure}");
+    }
+    let mut case = good_case();
+    case["after"] = serde_json::json!([[], [], [], [], [], []]);
+    assert_eq!(failure(case), "sets, after and seeds go with arrays");
+    let mut case = good("found/xtc/threshold-nan");
+    case.as_object_mut().unwrap().remove("sets");
+    let refused = failure(case);
+    assert!(refused.contains("threshold") && refused.contains("nan"), "{refused}");
 }

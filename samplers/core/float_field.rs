@@ -1,6 +1,7 @@
 //! How a float parameter stands in a file.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -16,13 +17,37 @@ use serde::ser::Serializer;
 #[derive(Debug)]
 pub enum float {}
 
+thread_local! {
+    /// Whether NaN is a parameter.
+    static WITH_NAN: Cell<bool> = const { Cell::new(false) };
+}
+
 impl float {
+    /// Runs something that reads or writes parameters with `"nan"` as one of them. For recorded cases of llama.cpp, whose
+    /// samplers take NaN: steps refuse it when they are prepared.
+    pub fn with_nan<T>(run: impl FnOnce() -> T) -> T {
+        /// Ends it, after a panic, too.
+        struct End(bool);
+
+        impl Drop for End {
+            fn drop(&mut self) {
+                WITH_NAN.set(self.0);
+            }
+        }
+
+        let _end = End(WITH_NAN.replace(true));
+        run()
+    }
+
     /// Writes the shortest decimal that reads back as the same f32.
     ///
     /// # Errors
     /// NaN, which would not be read again, and the serialiser's own.
     pub fn serialize<S: Serializer>(value: &f32, serializer: S) -> Result<S::Ok, S::Error> {
         if value.is_nan() {
+            if WITH_NAN.get() {
+                return serializer.serialize_str("nan");
+            }
             return Err(serde::ser::Error::custom("NaN is no parameter, and is not written"));
         }
         if value.is_infinite() {
@@ -66,6 +91,7 @@ impl float {
                 match value {
                     "inf" => Ok(f32::INFINITY),
                     "-inf" => Ok(f32::NEG_INFINITY),
+                    "nan" if WITH_NAN.get() => Ok(f32::NAN),
                     _ => Err(E::invalid_value(de::Unexpected::Str(value), &self)),
                 }
             }
@@ -123,5 +149,13 @@ mod tests {
         assert_eq!(x, f32::NEG_INFINITY);
         let error = serde_json::from_str::<One>("\"much\"").err().unwrap().to_string();
         assert!(error.starts_with("invalid value: string \"much\", expected a number, \"inf\" or \"-inf\""), "{error}");
+    }
+
+    #[test]
+    fn nan_is_read_where_it_is_asked_for() {
+        let read = || serde_json::from_str::<One>("\"nan\"");
+        assert!(super::float::with_nan(|| read().unwrap().0.is_nan()));
+        assert_eq!(super::float::with_nan(|| serde_json::to_string(&One(f32::NAN)).unwrap()), "\"nan\"");
+        assert!(read().is_err() && serde_json::to_string(&One(f32::NAN)).is_err());
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use sampler_steps::float;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::array::{ArraySet, ArrayStep, CaseEvent, StartSet};
 use crate::logits::Synthetic;
 
 /// One recorded case.
@@ -42,6 +44,13 @@ pub struct Case {
     pub grammar_first: bool,
     /// The tokens of a draft.
     pub draft: Option<Vec<u32>>,
+    /// One a draw: the candidates that the chain is given in place of a row's. The chain runs alone, without a sampler around
+    /// it: it may select in the middle, or nothing.
+    pub sets: Option<Vec<StartSet>>,
+    /// One a draw: what happens after it, in place of accepting the drawn token.
+    pub after: Option<Vec<Vec<CaseEvent>>>,
+    /// With `sets`: the seed of each step, those of chains inside one by one, in place of the chain's.
+    pub seeds: Option<Vec<u32>>,
     /// Texts that end a repetition for DRY, whose tokens are compared.
     pub breakers: Option<Vec<String>>,
     /// A GGUF file, whose parameters and vocabulary are compared.
@@ -54,7 +63,11 @@ impl Case {
     /// Whether each of so many rows has its results: a token, and what else was recorded at each draw.
     pub(super) fn check_n_rows(&self, n_rows: usize) -> Result<(), String> {
         let expect = &self.expect;
-        let n_tokens = expect.tokens.as_ref().ok_or("nothing to compare: expect has no tokens")?.len();
+        let n_tokens = match (&expect.tokens, &expect.arrays) {
+            (Some(tokens), _) => tokens.len(),
+            (None, Some(arrays)) => arrays.len(),
+            (None, None) => return Err("nothing to compare: expect has no tokens".into()),
+        };
         if let Some(draft) = &self.draft {
             let n_next = expect.next.as_ref().map_or(0, Vec::len);
             return if n_rows == draft.len() + 1 + n_next {
@@ -71,6 +84,10 @@ impl Case {
             expect.post_sampling_probs.as_ref().map(Vec::len),
             expect.redrawn.as_ref().map(Vec::len),
             self.masks.as_ref().map(Vec::len),
+            expect.arrays.as_ref().map(Vec::len),
+            expect.array_steps.as_ref().map(Vec::len),
+            self.sets.as_ref().map(Vec::len),
+            self.after.as_ref().map(Vec::len),
         ];
         match recorded.into_iter().flatten().find(|&n| n != n_rows) {
             Some(other) => Err(format!("{other} results for {n_rows} rows")),
@@ -171,7 +188,7 @@ pub struct SyntheticRows {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ValueRows {
-    /// A list a row; `"inf"` and `"-inf"` for infinities.
+    /// A list a row; `"inf"` and `"-inf"` for infinities, `"nan"` for NaN.
     pub values: Vec<Vec<Logit>>,
 }
 
@@ -190,8 +207,14 @@ pub struct FileRows {
 }
 
 /// One logit, as it stands in a file.
-#[derive(Debug, Clone, Copy, Deserialize)]
-pub struct Logit(#[serde(with = "sampler_steps::float")] pub f32);
+#[derive(Debug, Clone, Copy)]
+pub struct Logit(pub f32);
+
+impl<'de> Deserialize<'de> for Logit {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        float::with_nan(|| float::deserialize(deserializer)).map(Self)
+    }
+}
 
 /// What the program did.
 #[derive(Debug, Clone, Deserialize)]
@@ -204,6 +227,10 @@ pub struct Expect {
     /// The candidates after each draw.
     #[serde(rename = "final")]
     pub final_sets: Option<Vec<FinalSet>>,
+    /// With `sets`, `after` or NaN, in place of `tokens` and `final`: the candidates after each draw.
+    pub arrays: Option<Vec<ArraySet>>,
+    /// With `arrays`, in place of `steps`: the candidates after each step of each draw.
+    pub array_steps: Option<Vec<Vec<ArrayStep>>>,
     /// The candidates after each step of each draw.
     pub steps: Option<Vec<Vec<StepSet>>>,
     /// llama-server's `n_probs` on the raw logits.
@@ -253,6 +280,8 @@ impl Expect {
             ("tokens", self.tokens.is_some()),
             ("text", self.text.is_some()),
             ("final", self.final_sets.is_some()),
+            ("arrays", self.arrays.is_some()),
+            ("array_steps", self.array_steps.is_some()),
             ("steps", self.steps.is_some()),
             ("logprobs", self.logprobs.is_some()),
             ("post_sampling_probs", self.post_sampling_probs.is_some()),

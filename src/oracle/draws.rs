@@ -155,7 +155,7 @@ impl<'c> Replay<'c> {
 /// How many probabilities the recorders ask llama-server for.
 const N_PROBS: usize = 8;
 
-fn run_time_name(step: &dyn SamplerStep) -> String {
+pub(super) fn run_time_name(step: &dyn SamplerStep) -> String {
     let name = match step.typetag_name() {
         "typ_p" => "typical".to_string(),
         "temperature" => "temp".to_string(),
@@ -164,8 +164,13 @@ fn run_time_name(step: &dyn SamplerStep) -> String {
     if step.is_off() && name != "chain" { format!("?{name}") } else { name }
 }
 
+/// Whether a step's name is the expected one: there the dynamic temperature has a name of its own.
+pub(super) fn same_name(found: &str, expected: &str) -> bool {
+    found == expected || expected.strip_suffix("-ext") == Some(found)
+}
+
 fn differs(found: &StepSet, expected: &StepSet, cands: &[Cand]) -> Option<String> {
-    let same_name = found.step == expected.step || expected.step.strip_suffix("-ext") == Some(&found.step);
+    let same_name = same_name(&found.step, &expected.step);
     if same_name && (found.size, found.sorted, &found.digest) == (expected.size, expected.sorted, &expected.digest) {
         return None;
     }

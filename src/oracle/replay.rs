@@ -8,6 +8,7 @@ use std::sync::Arc;
 use sampler_steps::{Ctx, Vocab};
 use serde_json::Value;
 
+use super::array;
 use super::case::{Case, CaseLogits, FileRows};
 use super::draws::Replay;
 use super::tables;
@@ -65,6 +66,7 @@ impl Replayer {
         match (&case.draft, &case.masks) {
             (Some(_), _) => checked = vec!["tokens", "next"],
             (None, Some(_)) => checked = vec!["tokens", "text", if case.grammar_first { "tokens" } else { "redrawn" }],
+            (None, None) if case.expect.arrays.is_some() => checked = vec!["arrays", "array_steps"],
             (None, None) => {}
         }
         if params.is_some() {
@@ -74,6 +76,12 @@ impl Replayer {
 
         let rows = self.rows(case, logits, dir)?;
         let n_vocab = rows.first().map_or(0, Vec::len);
+        if case.expect.arrays.is_some() {
+            return array::replay(case, vocab, &rows);
+        }
+        if case.sets.is_some() || case.after.is_some() || case.seeds.is_some() {
+            return Err("sets, after and seeds go with arrays".into());
+        }
         let sampler = case_sampler(case, params, vocab.clone(), n_vocab)?;
         Replay::new(case, vocab).run(sampler, &rows)
     }
@@ -97,6 +105,9 @@ impl Replayer {
     fn case_vocab(&mut self, case: &Case, dir: &Path) -> Result<Option<Arc<dyn Vocab>>, Failure> {
         let encodings = case.encode.pairs()?;
         Ok(match (&case.vocab, case.n_vocab) {
+            (Some(named), _) if named.file.ends_with(".gguf") && named.special.is_empty() => {
+                Some(Self::gguf_vocab(&dir.join(&named.file), encodings)?)
+            }
             (Some(named), _) => {
                 let vocab = self.vocab(dir.join(&named.file))?;
                 Some(if encodings.is_empty() && named.special.is_empty() {
@@ -222,19 +233,22 @@ fn case_sampler(
     }
 }
 
-fn chain_sampler(chain: &Value, vocab: Option<Arc<dyn Vocab>>, n_vocab: usize) -> Result<Sampler, Failure> {
+/// The chain of a case, and its seed.
+pub(super) fn chain_file(chain: &Value) -> Result<ChainFile, Failure> {
     let mut content = chain.clone();
     if let Value::Object(content) = &mut content {
         content.entry("version").or_insert(1.into());
     }
-    let file =
-        ChainFile::parse(&content.to_string(), Format::Json, Path::new("chain")).map_err(|error| error.to_string())?;
-    file.into_sampler(|seed| {
+    ChainFile::parse(&content.to_string(), Format::Json, Path::new("chain")).map_err(|error| error.to_string())
+}
+
+fn chain_sampler(chain: &Value, vocab: Option<Arc<dyn Vocab>>, n_vocab: usize) -> Result<Sampler, Failure> {
+    let context = |seed| {
         let ctx = Ctx::new(seed).with_n_vocab(n_vocab);
         match vocab {
             Some(vocab) => ctx.with_vocab(vocab),
             None => ctx,
         }
-    })
-    .map_err(|error| error.to_string())
+    };
+    chain_file(chain)?.into_sampler(context).map_err(|error| error.to_string())
 }
