@@ -13,6 +13,8 @@ import gguf
 from cases.gguf_files import SETTINGS, vocabularies
 
 SMOL_TOKENS = 300
+# Not for record_gguf.py: testing/differential looks into it with infill. From 512 tokens on rows stay where they are.
+LARGER = 520
 
 
 def write(path, fields):
@@ -29,12 +31,12 @@ def write(path, fields):
         path.write_bytes(raw)
 
 
-def smol_parts(model):
+def smol_parts(model, n_tokens=SMOL_TOKENS):
     reader = gguf.GGUFReader(model)
     tokens, types, merges = (reader.fields["tokenizer.ggml." + key].contents() for key in ("tokens", "token_type", "merges"))
-    kept = set(tokens[:SMOL_TOKENS])
+    kept = set(tokens[:n_tokens])
     merges = [merge for merge in merges if all(part in kept for part in (*merge.split(" "), merge.replace(" ", "")))]
-    return tokens[:SMOL_TOKENS], types[:SMOL_TOKENS], merges
+    return tokens[:n_tokens], types[:n_tokens], merges
 
 
 def main():
@@ -47,6 +49,8 @@ def main():
     files = {**SETTINGS, **vocabularies(*smol_parts(arguments.model))}
     for name, fields in files.items():
         write(out / f"{name}.gguf", fields)
+    larger = vocabularies(*smol_parts(arguments.model, LARGER))["bpe-smollm2-300"]
+    write(out.parent / f"smollm2-{LARGER}.gguf", larger)
     sizes = [path.stat().st_size for path in out.glob("*.gguf")]
     print(f"{out}: {len(files)} files, {sum(sizes)} bytes, the largest {max(sizes)}")
 

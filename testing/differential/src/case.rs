@@ -2,15 +2,21 @@
 
 use sampler_chain::NonFinite;
 
-use crate::step::Step;
+use crate::step::{Setting, Step};
 
 /// A chain, rows of logits, and what happens between the draws.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     /// The seed of every generator.
     pub seed: u32,
-    /// How many tokens there are.
+    /// A seed for each step of the chain in place of it.
+    pub seeds: Option<Vec<u32>>,
+    /// How many tokens a row has.
     pub n_vocab: usize,
+    /// How many tokens both sides are told that there are; none: this crate is told nothing.
+    pub told: Option<usize>,
+    /// The vocabulary that steps look into: a place in [`VOCABS`](crate::step::VOCABS).
+    pub vocab: Option<usize>,
     /// The chain. It need not end with a selecting step, and others may follow one.
     pub steps: Vec<Step>,
     /// Rows of `n_vocab` logits, taken in turn.
@@ -42,7 +48,7 @@ pub struct Row {
 /// Candidates to begin with: a subset of the tokens in an order, with flags.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
-    /// The tokens in their order.
+    /// The tokens in their order, some perhaps more than once.
     pub ids: Vec<u32>,
     /// How they are ordered, and what `sorted` says.
     pub order: Order,
@@ -113,5 +119,20 @@ impl Case {
     pub fn ends_with_its_selector(&self) -> bool {
         let leaves = crate::step::leaves(&self.steps);
         leaves.iter().position(|step| step.selects()).is_some_and(|at| at + 1 == leaves.len())
+    }
+
+    /// Whether this crate can run it as a `Sampler`, which begins with a whole row and wants one step that selects, at the end.
+    pub fn fits_a_sampler(&self) -> bool {
+        let told_right = self.told.is_none_or(|n| n == self.n_vocab);
+        self.start.is_none() && self.seeds.is_none() && told_right && self.ends_with_its_selector()
+    }
+
+    /// What libllama's sampler of a step of the chain is made with.
+    pub fn setting(&self, step: usize) -> Setting {
+        Setting {
+            seed: self.seeds.as_ref().map_or(self.seed, |seeds| seeds[step]),
+            n_vocab: self.told.unwrap_or(self.n_vocab),
+            vocab: self.vocab.unwrap_or(0),
+        }
     }
 }

@@ -5,7 +5,6 @@
 //! ends its case. `docs/divergences.md` says what this crate does there instead.
 
 use libllama::Candidates;
-use sampler_chain::CandSet;
 use serde::Serialize;
 
 use crate::step::Step;
@@ -19,7 +18,8 @@ pub enum Reason {
     /// This crate refuses a repetition penalty that is not above 0, or whose inverse is no number, and penalties that
     /// are not finite.
     PenaltyRefused,
-    /// b11192 allocates the whole window of penalties and DRY: 16 GB for a window of 2^31 - 1.
+    /// b11192 allocates the whole window of penalties and DRY: 16 GB for a window of 2^31 - 1. Windows of up to
+    /// [`MAX_WINDOW`] are compared.
     WindowAllocated,
     /// `repeat_exp` of DRY is an `int` minus an `int`, and overflows: undefined.
     DryLengthOverflows,
@@ -36,7 +36,7 @@ pub enum Reason {
 }
 
 /// The largest window that is given to both sides.
-pub const MAX_WINDOW: i32 = 1 << 16;
+pub const MAX_WINDOW: i32 = 1 << 20;
 
 /// Why a step with these parameters is left out.
 pub fn parameters(step: &Step) -> Option<Reason> {
@@ -44,14 +44,12 @@ pub fn parameters(step: &Step) -> Option<Reason> {
         return Some(Reason::NanParameter);
     }
     match *step {
-        Step::Penalties { last_n, .. } | Step::Dry { last_n, .. } if last_n > MAX_WINDOW => {
-            Some(Reason::WindowAllocated)
-        }
+        _ if step.window().is_some_and(|window| window > MAX_WINDOW) => Some(Reason::WindowAllocated),
         Step::Penalties { repeat, freq, present, .. } => {
             let is_usable = repeat > 0.0 && repeat.is_finite() && repeat.recip().is_finite();
             (!is_usable || !freq.is_finite() || !present.is_finite()).then_some(Reason::PenaltyRefused)
         }
-        Step::Dry { allowed_length, .. } => {
+        Step::Dry { allowed_length, .. } | Step::DryTexts { allowed_length, .. } => {
             (allowed_length < i32::MIN + MAX_WINDOW + 1).then_some(Reason::DryLengthOverflows)
         }
         Step::Mirostat { m: i32::MIN, .. } => Some(Reason::MirostatOverflows),
@@ -71,13 +69,12 @@ pub fn candidates(candidates: &Candidates) -> Option<Reason> {
     candidates.as_slice().is_empty().then_some(Reason::EmptySet)
 }
 
-/// What libllama's `selected` counts as after a step that selects nothing. There it stays the same index whatever the
-/// step does, and then is another candidate's, or none's; here a selection stays with its candidate, or is forgotten.
-/// `before` is the token that was selected.
-pub fn selection(before: Option<i32>, ours: &CandSet<'_>, theirs: &Candidates) -> i64 {
-    match (before, ours.selected()) {
-        (Some(_), None) => -1,
-        (Some(token), Some(at)) if ours.selected_id() == Some(token as u32) => at as i64,
-        _ => theirs.selected,
-    }
+/// What this crate's `selected` must be after a step that selects nothing and that has cut the candidates or put them into
+/// another order. libllama's stays the same index there, which is another candidate's by then, or none's: left out. Here a
+/// selection stays with its candidate, or is forgotten, and must be one of the two. `was` is the token that was selected, until
+/// it is forgotten.
+pub fn selection(was: Option<i32>, ours: Option<usize>, theirs: &Candidates) -> i64 {
+    let Some(ours) = ours else { return -1 };
+    let is_there = theirs.as_slice().get(ours).is_some_and(|candidate| Some(candidate.id) == was);
+    if is_there { ours as i64 } else { -1 }
 }

@@ -4,20 +4,29 @@ mod compare;
 mod ours;
 mod theirs;
 
+use std::collections::BTreeSet;
+
 use crate::case::{Case, Event};
 use crate::left_out::{self, Reason};
-use crate::step::{Build, Oracle, leaves};
+use crate::step::{Build, Oracle, Step, leaves};
+use crate::tally::event_name;
 pub use compare::Difference;
 use ours::{Stepwise, Whole};
-use theirs::Theirs;
+pub(crate) use theirs::Theirs;
 
 /// What became of a case.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     /// Draws that were compared whole.
     pub draws: usize,
     /// Steps that were compared one by one.
     pub applied: usize,
+    /// The steps that were, by name.
+    pub steps: BTreeSet<&'static str>,
+    /// The kinds of rows of compared draws.
+    pub kinds: BTreeSet<&'static str>,
+    /// What happened that a compared draw has seen: an event counts once the next draw was compared.
+    pub happened: BTreeSet<&'static str>,
     /// Why the case ended early, if it did.
     pub end: Option<Ending>,
 }
@@ -51,19 +60,12 @@ impl Outcome {
 /// end.
 /// `build` makes this crate's steps.
 pub fn run(oracle: &Oracle, case: &Case, build: &Build) -> Outcome {
-    let mut outcome = Outcome { draws: 0, applied: 0, end: None };
     let mut pair = match Pair::new(oracle, case, build) {
         Ok(pair) => pair,
-        Err(refused) => return Outcome { end: Some(Difference::at_start(refused).into()), ..outcome },
+        Err(refused) => return Outcome { end: Some(Difference::at_start(refused).into()), ..Outcome::default() },
     };
-    for draw in 0..case.draws.len() {
-        match pair.draw(draw, &mut outcome.applied) {
-            Ok(()) => outcome.draws += 1,
-            Err(end) => return Outcome { end: Some(end), ..outcome },
-        }
-    }
-    outcome.end = pair.seeds().err();
-    outcome
+    let end = (0..case.draws.len()).try_for_each(|draw| pair.draw(draw)).and_then(|()| pair.seeds()).err();
+    Outcome { end, ..pair.outcome }
 }
 
 /// The same, with a panic of this crate as a difference.
@@ -73,7 +75,7 @@ pub fn run_caught(oracle: &Oracle, case: &Case, build: &Build) -> Outcome {
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no text");
         let end = Difference::at_start(format!("a panic: {text}")).into();
-        Outcome { draws: 0, applied: 0, end: Some(end) }
+        Outcome { end: Some(end), ..Outcome::default() }
     })
 }
 
@@ -85,6 +87,9 @@ struct Pair<'c> {
     theirs: Theirs<'c>,
     stepwise: Stepwise,
     whole: Whole,
+    outcome: Outcome,
+    /// What has happened since the last draw.
+    pending: Vec<&'static str>,
 }
 
 impl<'c> Pair<'c> {
@@ -96,6 +101,8 @@ impl<'c> Pair<'c> {
             theirs: Theirs::new(oracle, case),
             stepwise: Stepwise::new(oracle, case, build)?,
             whole: Whole::new(oracle, case, build)?,
+            outcome: Outcome::default(),
+            pending: Vec::new(),
         };
         case.prompt.iter().try_for_each(|&token| pair.accept(token, true))?;
         Ok(pair)
@@ -108,34 +115,58 @@ impl<'c> Pair<'c> {
     }
 
     /// One draw and what happens after it.
-    fn draw(&mut self, draw: usize, applied: &mut usize) -> Result<(), Ending> {
+    fn draw(&mut self, draw: usize) -> Result<(), Ending> {
         let at = |(place, what)| Ending::from(Difference { draw, place, what });
         let row = self.case.row(draw);
         self.theirs.begin(row);
-        self.step_by_step(draw, applied)?;
+        let selected = self.step_by_step(draw)?;
         self.theirs.apply_whole();
-        // As far as a selection that moved is left out.
-        self.theirs.whole_candidates.selected = self.theirs.candidates.selected;
-        let theirs = &self.theirs.whole_candidates;
-        if let Some(what) = compare::sets(self.theirs.candidates.as_slice(), theirs.as_slice()) {
+        let (by_steps, whole) = (&self.theirs.candidates, &self.theirs.whole_candidates);
+        if let Some(what) = compare::sets(by_steps.as_slice(), whole.as_slice()) {
+            return Err(at(("libllama's own chain".into(), what)));
+        }
+        if (by_steps.selected, by_steps.sorted) != (whole.selected, whole.sorted) {
+            let what = format!("selected {}, sorted {}, and step by step others", whole.selected, whole.sorted);
             return Err(at(("libllama's own chain".into(), what)));
         }
         let seen = |step: usize| self.theirs.seen.iter().find(|(at, _)| *at == step).map(|(_, set)| set);
-        match self.whole.draw(self.case, row, theirs, seen) {
+        match self.whole.draw(self.case, row, (by_steps, selected), seen) {
             Ok(()) => {}
             Err(ours::Stop::Refused) => return Err(Ending::LeftOut(Reason::NotFinite)),
             Err(ours::Stop::Differs(place, what)) => return Err(at((place, what))),
         }
-        for &event in &self.case.draws[draw] {
+        self.count(row.kind);
+        let events = &self.case.draws[draw];
+        if !events.iter().any(|event| matches!(event, Event::AcceptDrawn | Event::Accept(_) | Event::Reset)) {
+            self.pending.push("a redraw");
+        }
+        for &event in events {
             self.after(event, draw).map_err(|what| at((format!("{event:?}"), what)))?;
         }
         Ok(())
     }
 
-    fn step_by_step(&mut self, draw: usize, applied: &mut usize) -> Result<(), Ending> {
+    /// Counts what the draw has compared.
+    fn count(&mut self, kind: &'static str) {
+        let outcome = &mut self.outcome;
+        outcome.draws += 1;
+        outcome.kinds.insert(kind);
+        outcome.happened.extend(self.pending.drain(..));
+        outcome.happened.extend(self.case.start.is_some().then_some("other candidates to begin with"));
+        outcome.happened.extend((!self.theirs.seen.is_empty()).then_some("looks between steps"));
+        let whole =
+            if matches!(self.whole, Whole::Sampler(_)) { "draws of a sampler" } else { "draws of a bare chain" };
+        outcome.happened.insert(whole);
+    }
+
+    /// Compares after each step. What `selected` must be at the end.
+    fn step_by_step(&mut self, draw: usize) -> Result<i64, Ending> {
         let steps = leaves(&self.case.steps);
-        let (theirs, mut end) = (&mut self.theirs, None);
+        let (theirs, outcome, mut end) = (&mut self.theirs, &mut self.outcome, None);
         let row = self.case.row(draw);
+        // The token whose selection this crate may keep, and where libllama has it, if it does.
+        let mut kept = theirs.was;
+        let mut selected = theirs.candidates.selected;
         self.stepwise.apply(self.case, row, |i, cands| {
             if end.is_some() {
                 return;
@@ -144,62 +175,75 @@ impl<'c> Pair<'c> {
                 end = Some(Ending::LeftOut(reason));
                 return;
             }
-            let before = theirs.candidates.selected().map(|candidate| candidate.id);
-            theirs.apply(i);
-            *applied += 1;
-            if !steps[i].selects() {
-                theirs.candidates.selected = left_out::selection(before, cands, &theirs.candidates);
+            if *steps[i] == Step::Infill && theirs.candidates.as_slice().len() >= 512 {
+                outcome.happened.insert("infill of 512 candidates or more");
             }
-            theirs.keep(i);
-            if let Some(what) = compare::set(cands, &theirs.candidates) {
+            theirs.apply(i, steps[i]);
+            outcome.applied += 1;
+            outcome.steps.insert(steps[i].name());
+            if steps[i].selects() || theirs.is_live {
+                (kept, selected) = (theirs.was, theirs.candidates.selected);
+            } else {
+                selected = left_out::selection(kept, cands.selected(), &theirs.candidates);
+                kept = kept.filter(|_| selected >= 0);
+            }
+            theirs.keep(i, selected);
+            if let Some(what) = compare::set(cands, &theirs.candidates, selected) {
                 let place = format!("step {} ({})", i + 1, steps[i].name());
                 end = Some(Difference { draw, place, what }.into());
             }
         });
-        end.map_or(Ok(()), Err)
+        end.map_or(Ok(selected), Err)
     }
 
     fn after(&mut self, event: Event, draw: usize) -> Result<(), String> {
         match event {
-            Event::AcceptDrawn => {
-                let theirs = &self.theirs.whole_candidates;
-                match theirs.selected().or(theirs.as_slice().first()) {
-                    Some(token) => self.accept(token.id as u32, false),
-                    None => Ok(()),
-                }
-            }
-            Event::Accept(token) => self.accept(token, false),
+            Event::AcceptDrawn => match self.theirs.drawn() {
+                Some(token) => self.accept(token as u32, false)?,
+                None => return Ok(()),
+            },
+            Event::Accept(token) => self.accept(token, false)?,
             Event::Reset => {
                 self.theirs.reset();
                 self.stepwise.reset();
                 self.whole.reset();
-                Ok(())
             }
             Event::Clone => {
                 self.theirs.go_on_as_clone();
                 self.stepwise = self.stepwise.clone();
                 self.whole = self.whole.clone();
-                Ok(())
             }
-            // The clone's selection is compared as it is.
-            Event::CloneAside if !self.case.ends_with_its_selector() => Ok(()),
             Event::CloneAside => {
                 let row = self.case.row(draw);
                 let theirs = self.theirs.clone_aside(row);
-                match self.whole.clone().draw(self.case, row, &theirs, |_| None) {
+                // Behind a step that selects the index may be another candidate's: the draw itself has compared that.
+                let mut whole = self.whole.clone();
+                let compared = match self.case.ends_with_its_selector() {
+                    true => whole.draw(self.case, row, (&theirs, theirs.selected), |_| None),
+                    false => whole.draw_unselected(self.case, row, &theirs),
+                };
+                return match compared {
                     Err(ours::Stop::Differs(place, what)) => Err(format!("{place}: {what}")),
-                    Ok(()) | Err(ours::Stop::Refused) => Ok(()),
-                }
+                    Err(ours::Stop::Refused) => Ok(()),
+                    Ok(()) => {
+                        self.outcome.happened.insert(event_name(&event));
+                        Ok(())
+                    }
+                };
             }
-            Event::Snapshot => self.whole.go_on_from_snapshot(self.oracle, self.case, self.build),
+            // A bare chain has none.
+            Event::Snapshot if !self.whole.go_on_from_snapshot(self.oracle, self.case, self.build)? => return Ok(()),
+            Event::Snapshot => {}
         }
+        self.pending.push(event_name(&event));
+        Ok(())
     }
 
     /// `llama_sampler_get_seed`, where there is something to tell.
     fn seeds(&self) -> Result<(), Ending> {
         let (ours, theirs) = (self.whole.seed(), self.theirs.seed());
-        // The default seed says that no sampler of the chain has one.
-        if theirs == ours || theirs == sampler_chain::DEFAULT_SEED {
+        // The default seed says that no sampler of the chain has one; with seeds of their own there is no one seed.
+        if self.case.seeds.is_some() || theirs == ours || theirs == sampler_chain::DEFAULT_SEED {
             return Ok(());
         }
         let what = format!("seed {ours} here, {theirs} in libllama");

@@ -4,7 +4,7 @@ mod here;
 mod there;
 
 pub use here::{Build, build, chain};
-pub use there::{Oracle, OracleError};
+pub use there::{Oracle, OracleError, Setting, VOCABS};
 
 /// Every stock step of llama.cpp's chain, with the parameters of its `llama_sampler_init_*`.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,7 @@ pub use there::{Oracle, OracleError};
 pub enum Step {
     Penalties { last_n: i32, repeat: f32, freq: f32, present: f32 },
     Dry { multiplier: f32, base: f32, allowed_length: i32, last_n: i32, breakers: Vec<Vec<u32>> },
+    DryTexts { multiplier: f32, base: f32, allowed_length: i32, last_n: i32, texts: Vec<String> },
     TopNSigma { n: f32 },
     TopK { k: i32 },
     TypP { p: f32, min_keep: u32 },
@@ -36,6 +37,7 @@ impl Step {
         match self {
             Self::Penalties { .. } => "penalties",
             Self::Dry { .. } => "dry",
+            Self::DryTexts { .. } => "dry by texts",
             Self::TopNSigma { .. } => "top_n_sigma",
             Self::TopK { .. } => "top_k",
             Self::TypP { .. } => "typ_p",
@@ -66,11 +68,43 @@ impl Step {
         }
     }
 
+    /// Whether it puts the candidates into an order of its own, which may be the one that they had, and leaves no flag behind.
+    pub fn has_its_own_order(&self) -> bool {
+        matches!(self, Self::TypP { p, .. } if *p < 1.0)
+    }
+
+    /// Whether it looks into a vocabulary.
+    pub fn wants_vocab(&self) -> bool {
+        match self {
+            Self::Chain { steps } => steps.iter().any(Self::wants_vocab),
+            Self::Infill | Self::DryTexts { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Its window.
+    pub fn window(&self) -> Option<i32> {
+        match *self {
+            Self::Penalties { last_n, .. } | Self::Dry { last_n, .. } | Self::DryTexts { last_n, .. } => Some(last_n),
+            _ => None,
+        }
+    }
+
+    /// The largest token id among its parameters.
+    pub fn largest_id(&self) -> Option<u32> {
+        match self {
+            Self::Chain { steps } => steps.iter().filter_map(Self::largest_id).max(),
+            Self::Dry { breakers, .. } => breakers.iter().flatten().copied().max(),
+            Self::LogitBias { bias } => bias.iter().map(|bias| bias.0).max(),
+            _ => None,
+        }
+    }
+
     /// Its float parameters.
     pub fn floats(&mut self) -> Vec<&mut f32> {
         match self {
             Self::Penalties { repeat, freq, present, .. } => vec![repeat, freq, present],
-            Self::Dry { multiplier, base, .. } => vec![multiplier, base],
+            Self::Dry { multiplier, base, .. } | Self::DryTexts { multiplier, base, .. } => vec![multiplier, base],
             Self::TopNSigma { n } => vec![n],
             Self::TypP { p, .. } | Self::TopP { p, .. } | Self::MinP { p, .. } => vec![p],
             Self::Xtc { probability, threshold, .. } => vec![probability, threshold],
@@ -87,7 +121,9 @@ impl Step {
     pub fn counts(&mut self) -> Vec<&mut i32> {
         match self {
             Self::Penalties { last_n, .. } => vec![last_n],
-            Self::Dry { allowed_length, last_n, .. } => vec![allowed_length, last_n],
+            Self::Dry { allowed_length, last_n, .. } | Self::DryTexts { allowed_length, last_n, .. } => {
+                vec![allowed_length, last_n]
+            }
             Self::TopK { k } => vec![k],
             Self::Mirostat { m, .. } => vec![m],
             _ => Vec::new(),

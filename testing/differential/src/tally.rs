@@ -1,5 +1,7 @@
 //! What was compared, by step, kind and size.
 
+pub mod traits;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -8,7 +10,7 @@ use crate::case::{Case, Event};
 use crate::generate::size_class;
 use crate::left_out::Reason;
 use crate::run::{Ending, Outcome};
-use crate::step::{Step, leaves};
+use crate::step::Step;
 
 /// Counts over many cases.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -21,14 +23,16 @@ pub struct Tally {
     pub draws: u64,
     /// Steps that were compared one by one.
     pub steps_compared: u64,
-    /// In how many cases each step was.
+    /// In how many cases each step was compared.
     pub by_step: BTreeMap<&'static str, u64>,
-    /// In how many cases each kind of row was.
+    /// In how many cases a draw from each kind of row was compared.
     pub by_kind: BTreeMap<&'static str, u64>,
     /// How many cases had so many tokens.
     pub by_size: BTreeMap<&'static str, u64>,
-    /// In how many cases each event was.
+    /// In how many cases each event happened, and a draw after it was compared.
     pub by_event: BTreeMap<&'static str, u64>,
+    /// In how many cases something rare was.
+    pub by_trait: BTreeMap<&'static str, u64>,
     /// How many cases ended early because the rest is left out.
     pub ended: BTreeMap<Reason, u64>,
     /// What was drawn for a case and left out: steps with such parameters, events.
@@ -46,16 +50,15 @@ impl Tally {
             Some(Ending::LeftOut(reason)) => *self.ended.entry(*reason).or_default() += 1,
             None => {}
         }
-        let mut names: Vec<_> = leaves(&case.steps).into_iter().map(Step::name).collect();
-        names.extend(case.steps.iter().filter(|step| matches!(step, Step::Chain { .. })).map(Step::name));
-        count(&mut self.by_step, names);
-        count(&mut self.by_kind, case.rows.iter().map(|row| row.kind).collect());
-        count(&mut self.by_size, vec![size_class(case.n_vocab)]);
-        let mut events: Vec<_> = case.draws.iter().flatten().map(event_name).collect();
-        events.extend(case.draws.iter().any(Vec::is_empty).then_some("a redraw"));
-        events.extend(case.start.is_some().then_some("other candidates to begin with"));
-        events.extend((case.looks != 0).then_some("looks between steps"));
-        count(&mut self.by_event, events);
+        count(&mut self.by_step, outcome.steps.iter().copied());
+        count(&mut self.by_kind, outcome.kinds.iter().copied());
+        count(&mut self.by_event, outcome.happened.iter().copied());
+        if outcome.draws > 0 {
+            let has_chain = case.steps.iter().any(|step| matches!(step, Step::Chain { .. }));
+            count(&mut self.by_step, has_chain.then_some("chain"));
+            count(&mut self.by_size, [size_class(case.n_vocab)]);
+            count(&mut self.by_trait, traits::of(case));
+        }
         left_out.iter().for_each(|reason| *self.left_out.entry(*reason).or_default() += 1);
     }
 
@@ -69,6 +72,7 @@ impl Tally {
         merge(&mut self.by_kind, other.by_kind);
         merge(&mut self.by_size, other.by_size);
         merge(&mut self.by_event, other.by_event);
+        merge(&mut self.by_trait, other.by_trait);
         merge(&mut self.ended, other.ended);
         merge(&mut self.left_out, other.left_out);
     }
@@ -79,7 +83,8 @@ impl Tally {
         section(&mut text, "cases with the step", &self.by_step);
         section(&mut text, "cases with rows of the kind", &self.by_kind);
         section(&mut text, "cases of so many tokens", &self.by_size);
-        section(&mut text, "cases in which it happens", &self.by_event);
+        section(&mut text, "cases in which it happened, and the next draw was compared", &self.by_event);
+        section(&mut text, "cases with", &self.by_trait);
         let words = |reasons: &BTreeMap<Reason, u64>| {
             reasons.iter().map(|(reason, n)| (format!("{reason:?}"), *n)).collect::<BTreeMap<_, _>>()
         };
@@ -89,10 +94,7 @@ impl Tally {
     }
 }
 
-/// Counts each name once.
-fn count(counts: &mut BTreeMap<&'static str, u64>, mut names: Vec<&'static str>) {
-    names.sort_unstable();
-    names.dedup();
+fn count(counts: &mut BTreeMap<&'static str, u64>, names: impl IntoIterator<Item = &'static str>) {
     names.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
 }
 
@@ -106,11 +108,12 @@ fn section<K: std::fmt::Display>(text: &mut String, title: &str, counts: &BTreeM
     }
     text.push_str(&format!("{title}\n"));
     for (name, n) in counts {
-        text.push_str(&format!("  {:<32} {n:>10}\n", name.to_string()));
+        text.push_str(&format!("  {:<48} {n:>10}\n", name.to_string()));
     }
 }
 
-fn event_name(event: &Event) -> &'static str {
+/// An event in tables.
+pub fn event_name(event: &Event) -> &'static str {
     match event {
         Event::AcceptDrawn => "the drawn token is accepted",
         Event::Accept(_) => "another token is accepted",

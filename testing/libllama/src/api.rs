@@ -142,6 +142,7 @@ api! {
     llama_model_load_from_file: fn(*const c_char, ModelParams) -> *mut c_void;
     llama_model_get_vocab: fn(*mut c_void) -> *const c_void;
     llama_vocab_n_tokens: fn(*const c_void) -> i32;
+    llama_tokenize: fn(*const c_void, *const c_char, i32, *mut i32, i32, bool, bool) -> i32;
     llama_model_free: fn(*mut c_void);
 }
 

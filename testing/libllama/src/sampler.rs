@@ -1,6 +1,6 @@
 //! Samplers, and the candidates that they work on.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::ptr::null;
 use std::sync::Arc;
 
@@ -58,6 +58,22 @@ impl Libllama {
         // copies what it needs, and everything outlives the call.
         self.sampler(unsafe {
             (self.api.llama_sampler_init_dry_testing)(multiplier, base, allowed_length, last_n, &list)
+        })
+    }
+
+    /// `llama_sampler_init_dry` with texts as breakers.
+    pub fn dry_by_texts(
+        &self,
+        vocab: &Vocab,
+        (multiplier, base): (f32, f32),
+        (allowed_length, last_n): (i32, i32),
+        texts: &[CString],
+    ) -> Sampler {
+        let pointers: Vec<_> = texts.iter().map(|text| text.as_ptr()).collect();
+        let (first, n) = (pointers.as_ptr(), pointers.len());
+        // SAFETY: the vocabulary is alive and is read during the call alone; the list has `n` C strings, which outlive it.
+        self.sampler(unsafe {
+            (self.api.llama_sampler_init_dry)(vocab.raw(), multiplier, base, allowed_length, last_n, first, n)
         })
     }
 

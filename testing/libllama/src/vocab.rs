@@ -57,6 +57,21 @@ impl Vocab {
         usize::try_from(n).unwrap_or_default()
     }
 
+    /// The tokens of a text, without special ones: `llama_tokenize`.
+    pub fn tokenize(&self, text: &[u8]) -> Vec<i32> {
+        let ask = |tokens: &mut [i32]| {
+            let (n, most) = (text.len().try_into().unwrap_or(i32::MAX), tokens.len().try_into().unwrap_or(i32::MAX));
+            let tokenize = self.0.library.api.llama_tokenize;
+            // SAFETY: the vocabulary is alive; the text has `n` bytes and the tokens room for `most`.
+            unsafe { tokenize(self.raw(), text.as_ptr().cast(), n, tokens.as_mut_ptr(), most, false, false) }
+        };
+        // A text has no more tokens than bytes, but for a space that some vocabularies put before it.
+        let mut tokens = vec![0; text.len() + 8];
+        let n = ask(&mut tokens);
+        tokens.truncate(usize::try_from(n).unwrap_or_default());
+        tokens
+    }
+
     pub(crate) fn raw(&self) -> *const c_void {
         // SAFETY: the model is alive.
         unsafe { (self.0.library.api.llama_model_get_vocab)(self.0.raw) }

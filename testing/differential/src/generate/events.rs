@@ -20,6 +20,8 @@ pub fn prompt(rng: &mut ChaCha8Rng, n_vocab: usize) -> Vec<u32> {
         0..=5 => 0,
         6..=12 => rng.random_range(1..12),
         13..=18 => rng.random_range(1..90),
+        // Long enough now and then to fill a long window.
+        _ if rng.random_ratio(1, 4) => rng.random_range(700..6000),
         _ => rng.random_range(1..700),
     };
     let period = if rng.random_ratio(1, 3) { rng.random_range(1..9) } else { n.max(1) };
@@ -27,12 +29,17 @@ pub fn prompt(rng: &mut ChaCha8Rng, n_vocab: usize) -> Vec<u32> {
     unit.into_iter().cycle().take(n).collect()
 }
 
-/// Some of the tokens in some order, with flags.
+/// Some of the tokens in some order, some of them perhaps twice, with flags.
 pub fn start(rng: &mut ChaCha8Rng, n_vocab: usize) -> Start {
     let mut ids: Vec<u32> = (0..n_vocab as u32).collect();
     if rng.random_ratio(2, 3) {
         ids.shuffle(rng);
         ids.truncate(rng.random_range(1..=n_vocab));
+    }
+    // An engine may give a token twice.
+    if rng.random_ratio(1, 6) {
+        let again: Vec<u32> = (0..rng.random_range(1..4)).filter_map(|_| ids.choose(rng).copied()).collect();
+        again.into_iter().for_each(|id| ids.insert(rng.random_range(0..=ids.len()), id));
     }
     let order = match rng.random_range(0..10) {
         0..=3 => Order::Given,

@@ -67,17 +67,18 @@ pub fn one(ours: Cand, theirs: TokenData) -> Option<String> {
 }
 
 /// What differs between two sets, flags included.
-pub fn set(ours: &mut CandSet<'_>, theirs: &Candidates) -> Option<String> {
-    sets(ours.as_slice(), theirs.as_slice()).or_else(|| flags(ours.is_sorted(), ours.selected(), theirs))
+pub fn set(ours: &mut CandSet<'_>, theirs: &Candidates, selected: i64) -> Option<String> {
+    sets(ours.as_slice(), theirs.as_slice())
+        .or_else(|| flags(ours.is_sorted(), ours.selected(), theirs.sorted, selected))
 }
 
 /// What differs between the flags.
-pub fn flags(sorted: bool, selected: Option<usize>, theirs: &Candidates) -> Option<String> {
+pub fn flags(sorted: bool, selected: Option<usize>, sorted_there: bool, expected: i64) -> Option<String> {
     let selected = selected.map_or(-1, |at| at as i64);
-    if sorted != theirs.sorted {
-        return Some(format!("sorted is {sorted} here, {} in libllama", theirs.sorted));
+    if sorted != sorted_there {
+        return Some(format!("sorted is {sorted} here, {sorted_there} in libllama"));
     }
-    (selected != theirs.selected).then(|| format!("selected is {selected} here, {} in libllama", theirs.selected))
+    (selected != expected).then(|| format!("selected is {selected} here, {expected} in libllama"))
 }
 
 fn words(candidate: impl Candidate) -> String {

@@ -5,12 +5,15 @@ use sampler_chain::{Cand, CandBuf, CandSet, Chain, Ctx, NonFinite, Sampler, Samp
 
 use super::compare;
 use crate::case::{Case, End, Row};
-use crate::step::{Build, Oracle, chain};
+use crate::step::{Build, Oracle, Step, chain};
 
-fn context(oracle: &Oracle, case: &Case) -> Ctx {
-    let ctx = Ctx::new(case.seed);
-    let is_of_vocab = case.n_vocab == oracle.here.n_tokens();
-    if is_of_vocab { ctx.with_vocab(oracle.here.clone()) } else { ctx.with_n_vocab(case.n_vocab) }
+fn context(oracle: &Oracle, case: &Case, seed: u32) -> Ctx {
+    let ctx = Ctx::new(seed);
+    let ctx = match case.vocab {
+        Some(vocab) => ctx.with_vocab(oracle.here(vocab).clone()),
+        None => ctx,
+    };
+    case.told.into_iter().fold(ctx, Ctx::with_n_vocab)
 }
 
 /// The candidates of a draw.
@@ -23,44 +26,77 @@ fn begin<'m>(case: &Case, row: &'m Row, memory: &'m mut CandBuf) -> CandSet<'m> 
     set
 }
 
-/// A chain and its context, without a sampler around them.
+/// A chain and its context, without a sampler around them; where the steps have seeds of their own, one of each for every step.
 #[derive(Clone)]
 pub struct Stepwise {
-    chain: Chain,
-    ctx: Ctx,
+    parts: Vec<(Chain, Ctx)>,
     memory: CandBuf,
 }
 
 impl Stepwise {
     pub fn new(oracle: &Oracle, case: &Case, build: &Build) -> Result<Self, String> {
-        let (mut chain, ctx) = (chain(&case.steps, build), context(oracle, case));
-        chain.prepare_steps(&ctx).map_err(|error| error.to_string())?;
-        Ok(Self { chain, ctx, memory: CandBuf::default() })
+        let part = |steps: &[Step], seed: u32| {
+            let (mut chain, ctx) = (chain(steps, build), context(oracle, case, seed));
+            chain.prepare_steps(&ctx).map_err(|error| error.to_string())?;
+            Ok::<_, String>((chain, ctx))
+        };
+        let parts = match &case.seeds {
+            None => vec![part(&case.steps, case.seed)?],
+            Some(seeds) => {
+                let steps = case.steps.iter().zip(seeds);
+                steps.map(|(step, &seed)| part(std::slice::from_ref(step), seed)).collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Self { parts, memory: CandBuf::default() })
     }
 
     /// Applies the chain. After each step, those of chains inside included, `seen` is told which one it was and shown
     /// the candidates.
     pub fn apply(&mut self, case: &Case, row: &Row, mut seen: impl FnMut(usize, &mut CandSet<'_>)) {
         let (mut cands, mut i) = (begin(case, row, &mut self.memory), 0);
-        self.chain.apply_each(&mut cands, &mut self.ctx, |_, _, cands| {
-            seen(i, cands);
-            i += 1;
-        });
+        for (chain, ctx) in &mut self.parts {
+            chain.apply_each(&mut cands, ctx, |_, _, cands| {
+                seen(i, cands);
+                i += 1;
+            });
+        }
+    }
+
+    /// The same as a whole: chains inside are one step.
+    fn apply_whole<'m>(
+        &'m mut self,
+        case: &Case,
+        row: &'m Row,
+        mut seen: impl FnMut(usize, &mut CandSet<'_>),
+    ) -> CandSet<'m> {
+        let Self { parts, memory } = self;
+        let (mut cands, mut i) = (begin(case, row, memory), 0);
+        for (chain, ctx) in parts {
+            chain.apply_seen(&mut cands, ctx, |_, _, cands| {
+                seen(i, cands);
+                i += 1;
+            });
+        }
+        cands
     }
 
     pub fn accept(&mut self, token: u32, is_prompt: bool) {
-        let history = self.ctx.history_mut();
-        if is_prompt {
-            history.push_prompt(token)
-        } else {
-            history.push(token)
+        for (chain, ctx) in &mut self.parts {
+            let history = ctx.history_mut();
+            if is_prompt {
+                history.push_prompt(token)
+            } else {
+                history.push(token)
+            }
+            chain.accept(token, ctx);
         }
-        self.chain.accept(token, &self.ctx);
     }
 
     pub fn reset(&mut self) {
-        self.ctx.history_mut().clear();
-        self.chain.reset(&self.ctx);
+        for (chain, ctx) in &mut self.parts {
+            ctx.history_mut().clear();
+            chain.reset(ctx);
+        }
     }
 }
 
@@ -81,35 +117,34 @@ pub enum Stop {
 
 impl Whole {
     pub fn new(oracle: &Oracle, case: &Case, build: &Build) -> Result<Self, String> {
-        if case.start.is_some() || !case.ends_with_its_selector() {
+        if !case.fits_a_sampler() {
             return Stepwise::new(oracle, case, build).map(|chain| Self::Chain(Box::new(chain)));
         }
-        let sampler = Sampler::from_chain(chain(&case.steps, build), context(oracle, case));
+        let sampler = Sampler::from_chain(chain(&case.steps, build), context(oracle, case, case.seed));
         let sampler = sampler.map_err(|error| error.to_string())?.with_non_finite(case.policy);
         Ok(Self::Sampler(Box::new(sampler)))
     }
 
-    /// Draws, and compares with what libllama's whole chain has left; `seen` gives what it had after a step that is
-    /// looked at.
+    /// Draws, and compares with what libllama has left, and with what is expected of `selected`; `seen` gives what there was
+    /// after a step that is looked at.
     pub fn draw<'t>(
         &mut self,
         case: &Case,
         row: &Row,
-        theirs: &Candidates,
+        (theirs, selected): (&Candidates, i64),
         seen: impl Fn(usize) -> Option<&'t Candidates>,
     ) -> Result<(), Stop> {
         let mut stop = None;
         let mut look = |step: usize, cands: &mut CandSet<'_>| {
             if let (None, Some(theirs)) = (&stop, seen(step)) {
                 let place = format!("the whole chain, looked at after step {}", step + 1);
-                stop = compare::set(cands, theirs).map(|what| Stop::Differs(place, what));
+                stop = compare::set(cands, theirs, theirs.selected).map(|what| Stop::Differs(place, what));
             }
         };
         let end = match self {
             Self::Chain(whole) => {
-                let mut cands = begin(case, row, &mut whole.memory);
-                whole.chain.apply_seen(&mut cands, &mut whole.ctx, |step, _, cands| look(step, cands));
-                end_of_chain(&mut cands, case.end, theirs)
+                let mut cands = whole.apply_whole(case, row, look);
+                end_of_chain(&mut cands, case.end, theirs, selected)
             }
             Self::Sampler(sampler) => match sampler.draw_seen(&row.logits, |step, _, cands| look(step, cands)) {
                 Ok(mut draw) => end_of_draw(&mut draw, case.end, theirs),
@@ -119,6 +154,16 @@ impl Whole {
         };
         let end = end.map(|what| Stop::Differs("the whole chain".into(), what));
         stop.or(end).map_or(Ok(()), Err)
+    }
+
+    /// Applies a bare chain, and compares the candidates and whether they are sorted.
+    pub fn draw_unselected(&mut self, case: &Case, row: &Row, theirs: &Candidates) -> Result<(), Stop> {
+        let Self::Chain(whole) = self else { return Ok(()) };
+        let mut cands = whole.apply_whole(case, row, |_, _| {});
+        let sorted = cands.is_sorted();
+        let what = compare::sets(cands.as_slice(), theirs.as_slice())
+            .or_else(|| compare::flags(sorted, None, theirs.sorted, -1));
+        what.map_or(Ok(()), |what| Err(Stop::Differs("the clone".into(), what)))
     }
 
     pub fn accept(&mut self, token: u32, is_prompt: bool) -> Result<(), String> {
@@ -139,33 +184,33 @@ impl Whole {
         }
     }
 
-    /// Saves a sampler as text and goes on as a new one that was brought to that state. A chain alone has no snapshots.
-    pub fn go_on_from_snapshot(&mut self, oracle: &Oracle, case: &Case, build: &Build) -> Result<(), String> {
-        let Self::Sampler(sampler) = self else { return Ok(()) };
+    /// Saves a sampler as text and goes on as a new one that was brought to that state. A chain alone has no snapshots: false.
+    pub fn go_on_from_snapshot(&mut self, oracle: &Oracle, case: &Case, build: &Build) -> Result<bool, String> {
+        let Self::Sampler(sampler) = self else { return Ok(false) };
         let text = serde_json::to_string(&sampler.snapshot()).map_err(|error| error.to_string())?;
         let snapshot: Snapshot = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-        let Self::Sampler(mut other) = Self::new(oracle, case, build)? else { return Ok(()) };
+        let Self::Sampler(mut other) = Self::new(oracle, case, build)? else { return Ok(false) };
         other.restore(&snapshot).map_err(|error| error.to_string())?;
         *sampler = other;
-        Ok(())
+        Ok(true)
     }
 
     pub fn seed(&self) -> u32 {
         match self {
             Self::Sampler(sampler) => sampler.seed(),
-            Self::Chain(whole) => whole.ctx.seed(),
+            Self::Chain(whole) => whole.parts.first().map_or(sampler_chain::DEFAULT_SEED, |(_, ctx)| ctx.seed()),
         }
     }
 }
 
-fn end_of_chain(cands: &mut CandSet<'_>, end: End, theirs: &Candidates) -> Option<String> {
+fn end_of_chain(cands: &mut CandSet<'_>, end: End, theirs: &Candidates, selected: i64) -> Option<String> {
     if end == End::All {
-        return compare::set(cands, theirs);
+        return compare::set(cands, theirs, selected);
     }
     if cands.len() != theirs.as_slice().len() {
         return Some(format!("{} candidates here, {} in libllama", cands.len(), theirs.as_slice().len()));
     }
-    compare::flags(cands.is_sorted(), cands.selected(), theirs)
+    compare::flags(cands.is_sorted(), cands.selected(), theirs.sorted, selected)
 }
 
 fn end_of_draw(draw: &mut sampler_chain::Draw<'_>, end: End, theirs: &Candidates) -> Option<String> {
@@ -178,7 +223,7 @@ fn end_of_draw(draw: &mut sampler_chain::Draw<'_>, end: End, theirs: &Candidates
         End::Selected => theirs.selected().and_then(|theirs| compare::one(draw.selected(), *theirs)),
         End::Token => None,
     };
-    what.or_else(|| compare::flags(draw.is_sorted(), Some(draw.selected_index()), theirs))
+    what.or_else(|| compare::flags(draw.is_sorted(), Some(draw.selected_index()), theirs.sorted, theirs.selected))
 }
 
 /// Whether a row or the candidate that libllama selects is one that this crate refuses unless it is told otherwise.

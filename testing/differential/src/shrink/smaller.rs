@@ -53,6 +53,11 @@ fn settings(best: &mut Case, fails: &mut Fails<'_>) -> bool {
         did |= attempt(best, fails, |case| case.start = Some(crate::case::Start { selected: None, p: 0.0, ..start }));
     }
     did |= attempt(best, fails, |case| case.looks = 0);
+    did |= attempt(best, fails, |case| case.seeds = None);
+    did |= attempt(best, fails, |case| case.told = Some(case.n_vocab));
+    if !best.steps.iter().any(Step::wants_vocab) {
+        did |= attempt(best, fails, |case| case.vocab = None);
+    }
     did |= attempt(best, fails, |case| case.end = End::All);
     did |= attempt(best, fails, |case| case.policy = NonFinite::LikeLlamaCpp);
     did | attempt(best, fails, |case| case.seed = 1)
@@ -83,20 +88,35 @@ fn draws(best: &mut Case, fails: &mut Fails<'_>) -> bool {
 
 /// Fewer steps. A chain inside gives way to its steps.
 fn steps(best: &mut Case, fails: &mut Fails<'_>) -> bool {
-    let mut did = pieces(best, fails, |case| case.steps.len(), |case, range| drop(case.steps.drain(range)));
+    let mut did = pieces(best, fails, |case| case.steps.len(), remove_steps);
     for at in (0..best.steps.len()).rev() {
         if let Step::Chain { steps } = best.steps[at].clone() {
-            did |= attempt(best, fails, |case| drop(case.steps.splice(at..=at, steps)));
+            did |= attempt(best, fails, |case| {
+                let n = steps.len();
+                drop(case.steps.splice(at..=at, steps));
+                if let Some(seeds) = &mut case.seeds {
+                    let seed = seeds[at];
+                    drop(seeds.splice(at..=at, vec![seed; n]));
+                }
+            });
         }
     }
-    // A recorded case wants a token.
+    // The recorders' cases have a token.
     if !best.ends_with_its_selector() {
-        did |= attempt(best, fails, |case| case.steps.push(Step::Greedy));
+        did |= attempt(best, fails, |case| {
+            case.steps.push(Step::Greedy);
+            case.seeds.iter_mut().for_each(|seeds| seeds.push(1));
+        });
     }
     did
 }
 
-/// Fewer candidates. With infill the vocabulary says how many there are.
+fn remove_steps(case: &mut Case, range: std::ops::Range<usize>) {
+    drop(case.steps.drain(range.clone()));
+    case.seeds.iter_mut().for_each(|seeds| drop(seeds.drain(range.clone())));
+}
+
+/// Fewer candidates. A vocabulary says how many there are.
 fn candidates(best: &mut Case, fails: &mut Fails<'_>) -> bool {
     let mut did = false;
     if best.start.is_some() {
@@ -109,7 +129,7 @@ fn candidates(best: &mut Case, fails: &mut Fails<'_>) -> bool {
             }
         });
     }
-    if crate::step::leaves(&best.steps).iter().any(|step| matches!(step, Step::Infill)) {
+    if best.vocab.is_some() {
         return did;
     }
     did | pieces(best, fails, |case| case.n_vocab, remove_tokens)
@@ -120,11 +140,16 @@ fn remove_tokens(case: &mut Case, range: std::ops::Range<usize>) {
     if range.len() >= case.n_vocab {
         return;
     }
+    let n_before = case.n_vocab;
     let moved = |id: u32| match id as usize {
         at if at < range.start => Some(id),
         at if at < range.end => None,
+        at if at >= n_before => Some(id),
         _ => Some(id - range.len() as u32),
     };
+    if case.told == Some(case.n_vocab) {
+        case.told = Some(case.n_vocab - range.len());
+    }
     case.n_vocab -= range.len();
     case.rows.iter_mut().for_each(|row| drop(row.logits.drain(range.clone())));
     case.prompt = case.prompt.iter().filter_map(|&id| moved(id)).collect();
@@ -169,11 +194,13 @@ fn lists(best: &mut Case, fails: &mut Fails<'_>) -> bool {
         let len = |case: &Case| match &case.steps[at] {
             Step::LogitBias { bias } => bias.len(),
             Step::Dry { breakers, .. } => breakers.len(),
+            Step::DryTexts { texts, .. } => texts.len(),
             _ => 0,
         };
         did |= pieces(best, fails, len, |case, range| match &mut case.steps[at] {
             Step::LogitBias { bias } => drop(bias.drain(range)),
             Step::Dry { breakers, .. } => drop(breakers.drain(range)),
+            Step::DryTexts { texts, .. } => drop(texts.drain(range)),
             _ => {}
         });
     }

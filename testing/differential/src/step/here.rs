@@ -18,6 +18,9 @@ pub fn build(step: &Step) -> Box<dyn SamplerStep> {
         Step::Dry { multiplier, base, allowed_length, last_n, breakers } => {
             Box::new(Dry::new(multiplier, base, allowed_length, last_n).with_breaker_tokens(breakers))
         }
+        Step::DryTexts { multiplier, base, allowed_length, last_n, texts } => {
+            Box::new(Dry::new(multiplier, base, allowed_length, last_n).with_breakers(texts))
+        }
         Step::TopNSigma { n } => Box::new(TopNSigma { n }),
         Step::TopK { k } => Box::new(TopK { k }),
         Step::TypP { p, min_keep } => Box::new(TypP { p, min_keep }),

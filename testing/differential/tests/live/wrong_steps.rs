@@ -4,6 +4,7 @@ use libtest_mimic::Failed;
 use sampler_chain::oracle::Replayer;
 use sampler_chain::{CandSet, Ctx, SamplerStep};
 use sampler_chain_differential::case::Case;
+use sampler_chain_differential::found;
 use sampler_chain_differential::generate::Generator;
 use sampler_chain_differential::run::{run, run_caught};
 use sampler_chain_differential::shrink::shrink;
@@ -11,6 +12,7 @@ use sampler_chain_differential::step::{Build, Oracle, Step, build};
 use sampler_chain_differential::sweep::{Plan, sweep};
 use sampler_chain_differential::write::{oracle_case, write};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Test, ensure};
 
@@ -20,6 +22,8 @@ pub const TESTS: &[(&str, Test)] = &[
     ("a_min_p_that_compares_wrongly_is_found", min_p_compares),
     ("a_draw_too_many_is_found", draws_twice),
     ("nothing_is_found_where_nothing_is_wrong", nothing_wrong),
+    ("every_case_is_written_and_replays", every_case_is_written),
+    ("no_case_is_written_where_libllama_is_not_asked", not_asked),
 ];
 
 /// One more than it should keep.
@@ -135,32 +139,54 @@ fn draws_twice(oracle: &Oracle) -> Result<(), Failed> {
 /// Runs cases until some differ, makes the first smaller that can be written, and replays it with the wrong step and
 /// the right one.
 fn found_and_small(oracle: &Oracle, wrong: &Build, wrong_name: &str, name: &str) -> Result<Case, Failed> {
-    let generator = Generator::new(oracle.here.n_tokens())?;
+    let generator = Generator::new(oracle.sizes())?;
     let plan = Plan { seed: 3, from: 0, cases: 4000, jobs: 1, most: 8 };
     let (tally, found) = sweep(oracle, &generator, wrong, plan, |_| {});
     ensure(tally.differences > 0, || format!("{} cases, and nothing was found", tally.cases))?;
     let folder = tempfile::tempdir()?;
+    let mut smallest = None;
     for found in &found {
         let small = shrink(&found.case, |case| run_caught(oracle, case, wrong).difference().is_some());
-        let Ok(case) = oracle_case(oracle, &small, wrong, "wrong") else { continue };
         let difference = run(oracle, &small, wrong).difference().cloned().ok_or("the small case does not differ")?;
         ensure(difference.to_string().contains(name), || difference.to_string())?;
         ensure(run(oracle, &small, &build).end.is_none(), || "it differs without the wrong step, too".into())?;
-        let (path, text) = (folder.path().join("wrong.jsonl"), case.to_string());
-        // The wrong step has a name of its own, which alone would fail: only its results are replayed.
-        let mut results = case.clone();
-        results["expect"].as_object_mut().and_then(|expect| expect.remove("steps")).ok_or("no steps are expected")?;
-        write(&results, &path)?;
-        let failure = replayed(&path)?;
-        ensure(failure.is_some(), || format!("verify passes with the wrong step: {text}"))?;
-        let right = text.replace(wrong_name, name);
-        ensure(right != text, || format!("there is no {wrong_name} in {text}"))?;
-        std::fs::write(&path, right)?;
-        let failure = replayed(&path)?;
-        ensure(failure.is_none(), || format!("verify fails with the right step: {failure:?} {text}"))?;
-        return Ok(small);
+        // Whatever begins it, and happens in it: the case as it was found is written, and so is the small one.
+        for case in [&found.case, &small] {
+            fails_in_verify(oracle, case, wrong, (wrong_name, name), folder.path())?;
+        }
+        smallest.get_or_insert(small);
     }
-    Err("none of the cases could be written".into())
+    smallest.ok_or_else(|| "nothing was found".into())
+}
+
+/// The written case fails with the wrong step, and passes with the right one in its place.
+fn fails_in_verify(
+    oracle: &Oracle,
+    case: &Case,
+    wrong: &Build,
+    (wrong_name, name): (&str, &str),
+    folder: &std::path::Path,
+) -> Result<(), Failed> {
+    let case = oracle_case(oracle, case, wrong, "wrong")?;
+    let (path, text) = (folder.join("wrong.jsonl"), case.to_string());
+    // The wrong step has a name of its own, which alone would fail.
+    let mut results = case;
+    let expect = results["expect"].as_object_mut().ok_or("nothing is expected")?;
+    let of_draws = expect.iter_mut().find(|(key, _)| key.ends_with("steps")).map(|(_, value)| value);
+    let of_draws = of_draws.and_then(Value::as_array_mut).ok_or("no steps are expected")?;
+    for step in of_draws.iter_mut().flat_map(|steps| steps.as_array_mut().into_iter().flatten()) {
+        if step["step"].as_str().is_some_and(|found| found.trim_start_matches('?') == name.replace('_', "-")) {
+            step["step"] = wrong_name.replace('_', "-").into();
+        }
+    }
+    write(&results, &path)?;
+    let failure = replayed(&path)?;
+    ensure(failure.is_some(), || format!("verify passes with the wrong step: {text}"))?;
+    let right = text.replace(wrong_name, name);
+    ensure(right != text, || format!("there is no {wrong_name} in {text}"))?;
+    std::fs::write(&path, right)?;
+    let failure = replayed(&path)?;
+    ensure(failure.is_none(), || format!("verify fails with the right step: {failure:?} {text}"))
 }
 
 /// What `sampler-chain verify` says of a file of one case.
@@ -172,10 +198,41 @@ fn replayed(path: &std::path::Path) -> Result<Option<String>, Failed> {
 }
 
 fn nothing_wrong(oracle: &Oracle) -> Result<(), Failed> {
-    let generator = Generator::new(oracle.here.n_tokens())?;
+    let generator = Generator::new(oracle.sizes())?;
     let plan = Plan { seed: 4, from: 0, cases: 2000, jobs: 1, most: 1 };
     let (tally, found) = sweep(oracle, &generator, &build, plan, |_| {});
     ensure(found.is_empty() && tally.cases == 2000, || format!("{tally:?} {found:?}"))?;
     let by_step = &tally.by_step;
-    ensure(by_step.len() == 18 && by_step.values().all(|&n| n > 30), || format!("some steps hardly ran: {by_step:?}"))
+    ensure(by_step.len() == 19 && by_step.values().all(|&n| n > 30), || format!("some steps hardly ran: {by_step:?}"))
+}
+
+/// Whatever a case has, it has words as a recorded case, and this crate passes it.
+fn every_case_is_written(oracle: &Oracle) -> Result<(), Failed> {
+    let generator = Generator::new(oracle.sizes())?;
+    let folder = tempfile::tempdir()?;
+    let (path, mut n) = (folder.path().join("case.jsonl"), 0);
+    for i in 0..400 {
+        let (case, _) = generator.case(5, i);
+        if case.n_vocab > 600 {
+            continue;
+        }
+        let (written, failure) = match oracle_case(oracle, &case, &build, "any") {
+            Ok(written) => {
+                write(&written, &path)?;
+                (written, replayed(&path)?)
+            }
+            Err(why) => return Err(format!("case {i}: {why}").into()),
+        };
+        ensure(failure.is_none(), || format!("case {i}: {failure:?} {written}"))?;
+        n += 1;
+    }
+    ensure(n > 300, || format!("{n} cases"))
+}
+
+/// The one reason why a case cannot be written: its first draw has nothing that libllama may be given.
+fn not_asked(oracle: &Oracle) -> Result<(), Failed> {
+    let (_, mut case) = found::cases().remove(3);
+    case.start.iter_mut().for_each(|start| start.ids.clear());
+    let why = oracle_case(oracle, &case, &build, "nothing").err().ok_or("an empty set was written")?.to_string();
+    ensure(why == "libllama is not asked about its first draw: EmptySet", || why)
 }
