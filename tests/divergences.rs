@@ -1,93 +1,17 @@
 //! docs/divergences.md: every row has its test, and b11192's column names tests that exist; the tests that no other
 //! file has.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+#[path = "divergences/page.rs"]
+mod page;
+
 use std::sync::Arc;
 
 use sampler_chain::steps::{
     AdaptiveP, Dist, Dry, Greedy, Infill, LogitBias, MinP, Mirostat, MirostatV2, Penalties, Temperature, TopK,
     TopNSigma, TopP, TypP, Xtc,
 };
-use sampler_chain::{CandBuf, CandSet, Chain, Ctx, EncodeError, SamplerStep, Vocab};
-
-const PAGE: &str = "docs/divergences.md";
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Everything in a folder's Rust files.
-fn rust_text(folder: &str) -> String {
-    let (mut text, mut folders) = (String::new(), vec![root().join(folder)]);
-    while let Some(folder) = folders.pop() {
-        let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        entries.sort();
-        for path in entries {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                text.push_str(&fs::read_to_string(path).unwrap());
-            }
-        }
-    }
-    text
-}
-
-/// What stands between backticks.
-fn names(cell: &str) -> Vec<&str> {
-    cell.split('`').skip(1).step_by(2).collect()
-}
-
-/// The names after `(live: `.
-fn live_names(cell: &str) -> Vec<&str> {
-    cell.split("(live: ").skip(1).flat_map(|rest| names(rest.split(')').next().unwrap_or_default())).collect()
-}
-
-#[test]
-fn every_row_names_tests_that_exist() {
-    let page = fs::read_to_string(root().join(PAGE)).unwrap();
-    let rows: Vec<Vec<&str>> = page
-        .lines()
-        .filter(|line| line.starts_with("| ") && !line.starts_with("| --- "))
-        .skip(1)
-        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
-        .collect();
-    assert!(rows.len() >= 18, "{} rows", rows.len());
-    let ours: String = ["tests", "src", "samplers"].map(rust_text).concat();
-    let live = rust_text("testing/differential/tests/live");
-    for row in &rows {
-        let [situation, there, _, tests] = row[..] else { panic!("a row has four cells: {row:?}") };
-        let tests = names(tests);
-        assert!(!tests.is_empty(), "{situation}: no test");
-        for test in tests {
-            assert!(
-                ours.contains(&format!("#[test]\nfn {test}()")) || ours.contains(&format!("fn {test}() {{")),
-                "{situation}: there is no test {test}"
-            );
-        }
-        let is_shown = there == "the same" || there.contains("(live: `") || there.contains("(source: `");
-        assert!(is_shown, "{situation}: nothing shows what b11192 does");
-        for test in live_names(there) {
-            assert!(live.contains(&format!("(\"{test}\", ")), "{situation}: there is no live test {test}");
-        }
-    }
-}
-
-/// The differences stand on one page: no other has a table of them.
-#[test]
-fn no_other_page_lists_differences() {
-    let mut pages: Vec<PathBuf> =
-        fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    pages.push(root().join("README.md"));
-    for page in pages.iter().filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
-        let text = fs::read_to_string(page).unwrap();
-        let lists = text
-            .lines()
-            .any(|line| line.starts_with('|') && line.contains("b11192 |") && line.contains("| this crate |"));
-        assert_eq!(lists, page.ends_with(PAGE), "{}", page.display());
-    }
-}
+use sampler_chain::{CandBuf, CandSet, Chain, Ctx, EncodeError, Params, SamplerStep, Vocab};
+use serde_json::{Value, json};
 
 /// Every stock step with parameters that act.
 fn steps() -> Vec<Box<dyn SamplerStep>> {
@@ -262,4 +186,43 @@ fn infill_wants_an_end() {
     let ctx = Ctx::new(1).with_vocab(Arc::new(Two { end: None }));
     let error = Infill::default().prepare(&ctx).unwrap_err().to_string();
     assert_eq!(error, "infill: the vocabulary has neither an end of turn nor an end of sequence");
+}
+
+/// What the report of a request without a vocabulary says of fields that were not simply used.
+fn surprises(body: Value) -> Vec<String> {
+    let (_, report) = Params::from_request(&body, &Params::default(), None).unwrap();
+    report.surprises().map(|note| note.to_string()).collect()
+}
+
+#[test]
+fn texts_without_a_vocabulary_have_no_effect() {
+    let (params, report) =
+        Params::from_request(&json!({"logit_bias": [["hello", 5], [3, 1]]}), &Params::default(), None).unwrap();
+    assert_eq!(params.logit_bias, [(3, 1.0)]);
+    let notes: Vec<String> = report.surprises().map(|note| note.to_string()).collect();
+    assert!(notes.len() == 1 && notes[0].starts_with("logit_bias: "), "{notes:?}");
+    assert_eq!(
+        surprises(json!({"ignore_eos": true})),
+        ["ignore_eos: has no effect: the end-of-generation tokens are known from a vocabulary, and there is none"]
+    );
+}
+
+#[test]
+fn back_ends_and_grammars_are_told() {
+    assert_eq!(
+        surprises(json!({"backend_sampling": true})),
+        ["backend_sampling: has no effect: there is no other back end than this one"]
+    );
+    for field in ["grammar", "grammar_lazy", "json_schema"] {
+        let notes = surprises(json!({field: if field == "grammar" { json!("root ::= [0-9]") } else { json!(true) }}));
+        assert!(notes.len() == 1 && notes[0].starts_with(&format!("{field}: has no effect: ")), "{notes:?}");
+    }
+}
+
+#[test]
+fn fields_of_the_engine_are_not_checked() {
+    for body in [json!({"n_predict": "many"}), json!({"stream": 5}), json!({"n_predict": -7, "cache_prompt": []})] {
+        let (params, _) = Params::from_request(&body, &Params::default(), None).unwrap();
+        assert_eq!(params.to_request(), Params::default().to_request(), "{body}");
+    }
 }

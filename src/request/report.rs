@@ -248,7 +248,7 @@ fn main_field(step: StepName) -> Option<&'static str> {
     FIELDS.iter().find(|field| field.serves == Serves::Step(step)).map(|field| field.names[0])
 }
 
-/// Whether DRY runs without the breakers that llama-server would give it.
+/// Whether DRY runs without the breakers that llama-server would give it (docs/divergences.md).
 fn without_breakers(params: &Params) -> bool {
     let runs = params.dry_multiplier != 0.0 && params.mirostat == 0 && params.samplers.contains(&StepName::Dry);
     runs && params.vocab.is_none() && params.dry_breakers.is_none()

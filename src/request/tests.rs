@@ -105,7 +105,7 @@ fn fields_of_others_are_told() {
     assert_eq!(surprises(json!({"temp": 0.5})), ["temp: unknown (did you mean temperature?)"]);
 }
 
-/// DRY without a vocabulary has no breakers, where llama-server has four: the report says so.
+/// DRY without a vocabulary has no breakers (docs/divergences.md): the report says so.
 #[test]
 fn breakers_without_a_vocabulary_are_told() {
     assert_eq!(
