@@ -189,15 +189,18 @@ impl CandSet<'_> {
         }
     }
 
-    /// Leaves one candidate: the token `id` with a logit, in the first one's place and with its p, whatever stood there.
+    /// Leaves one candidate: the token `id` with a logit, in the first one's place and with its p, whatever stood there. It is
+    /// selected if it stood there and was.
     pub fn leave_only(&mut self, id: u32, logit: f32) {
         self.array();
-        let p = self.buf.cands.get(self.start).map_or(0.0, |cand| cand.p);
+        let first = self.buf.cands.get(self.start);
+        let p = first.map_or(0.0, |cand| cand.p);
+        let is_selected = self.len > 0 && self.selected == Some(0) && first.is_some_and(|cand| cand.id == id);
         self.buf.cands.truncate(self.start);
         self.buf.cands.push(super::Cand { id, logit, p });
         self.len = 1;
         self.in_place = false;
-        self.selected = None;
+        self.selected = is_selected.then_some(0);
     }
 
     /// Divides every logit by `temp`: `llama_sampler_temp_impl`. At 0 or below, all but the first of the largest become

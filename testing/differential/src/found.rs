@@ -89,6 +89,8 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ("found/xtc/threshold-nan", case(vec![xtc, Step::Dist], vec![row(&[0.1, 3.0, 2.0, 1.0]); 3])),
         ("found/infill/probabilities-nan", infill(vec![Step::Infill], masked(), None)),
         ("found/infill/selected-before", infill(vec![Step::Infill], even(), Some(20))),
+        // The end of the sequence was all before, and selected: cases 298165 and 311923 of seed 1119223.
+        ("found/infill/end-selected-before", infill(vec![Step::Infill], vec![row(&[f32::NEG_INFINITY])], Some(0))),
         // Case 207765 of seed 1119202 had a step that selects and infill behind it.
         ("found/infill/behind-a-selector", infill(vec![Step::Dist, Step::Infill], even(), None)),
     ];
