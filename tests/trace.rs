@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sampler_chain::oracle::{Case, Replayer};
+use sampler_chain::oracle::{Case, Replayer, read_cases};
 use sampler_chain::trace::{Mass, Step};
 use sampler_chain::{ChainFile, Ctx, LogitsFile, Sampler, Trace, TraceOptions, VocabFile};
 
@@ -17,7 +17,7 @@ fn data() -> PathBuf {
 
 /// The cases of a file.
 fn cases(file: &Path) -> Vec<Case> {
-    let text = std::fs::read_to_string(file).unwrap();
+    let text = read_cases(file).unwrap();
     text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

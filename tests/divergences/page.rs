@@ -10,7 +10,7 @@ const PAGE: &str = "docs/divergences.md";
 const ROWS: usize = 26;
 
 /// What the page names of b11192's sources, each with the file in which it stands. Looked up by `names_of_sources_are_there`.
-const SOURCES: [(&str, &str); 16] = [
+const SOURCES: [(&str, &str); 29] = [
     ("llama_sampler_sample", "src/llama-sampler.cpp"),
     ("llama_sampler_adaptive_p_clone", "src/llama-sampler.cpp"),
     ("llama_sampler_dry_apply", "src/llama-sampler.cpp"),
@@ -27,6 +27,19 @@ const SOURCES: [(&str, &str); 16] = [
     ("llama_sampler_init_grammar_lazy_patterns", "include/llama.h"),
     ("eval_llama_cmpl_schema", "tools/server/server-schema.cpp"),
     ("llama_sampler_softmax_impl", "src/llama-sampler.cpp"),
+    ("llama_context::set_sampler", "src/llama-context.cpp"),
+    ("llama_sampler_adaptive_p_accept", "src/llama-sampler.cpp"),
+    ("llama_sampler_chain_add", "src/llama-sampler.cpp"),
+    ("llama_sampler_chain_free", "src/llama-sampler.cpp"),
+    ("llama_sampler_get_seed", "src/llama-sampler.cpp"),
+    ("llama_sampler_init_dry", "src/llama-sampler.cpp"),
+    ("llama_sampler_init_dry_testing", "src/llama-sampler.cpp"),
+    ("llama_sampler_init_infill", "src/llama-sampler.cpp"),
+    ("llama_sampler_init_logit_bias", "src/llama-sampler.cpp"),
+    ("llama_sampler_mirostat_clone", "src/llama-sampler.cpp"),
+    ("llama_sampler_name", "src/llama-sampler.cpp"),
+    ("llama_sampler_top_k_impl", "src/llama-sampler.cpp"),
+    ("llama_token_data_array_partial_sort_inplace", "src/llama-sampler.cpp"),
 ];
 
 fn root() -> &'static Path {

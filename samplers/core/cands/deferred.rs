@@ -234,6 +234,9 @@ impl CandSet<'_> {
         let CandBuf { scratch, row, .. } = &mut *self.buf;
         let is_known = row.view(self.logits, false).head(n, Of::Partial, best, scratch);
         if is_known {
+            // Each buffer goes back to its place, so that its size settles.
+            std::mem::swap(best, &mut scratch.sorted);
+            best.clone_from(&scratch.sorted);
             self.known.write(best);
         }
         is_known

@@ -81,8 +81,8 @@ impl CandSet<'_> {
             let is_known = self.best_of_row(FIRST_HEAD, &mut ahead);
             let found = ahead.iter().zip(0..).skip(at).find(|(cand, i)| is_known && last(*i, cand)).map(|(_, i)| i);
             if let Some(i) = found {
-                ahead.truncate(i + 1);
-                std::mem::swap(&mut self.buf.cands, &mut ahead);
+                self.buf.cands.clear();
+                self.buf.cands.extend_from_slice(&ahead[..=i]);
                 self.written(0, i + 1);
                 self.reordered(true);
             }
