@@ -202,9 +202,10 @@ impl Model {
     }
 
     pub fn leave_only(&mut self, id: u32, logit: f32) {
-        let p = self.cands.first().map_or(0.0, |first| first.p);
-        self.cands = vec![Cand { id, logit, p }];
-        self.selected = None;
+        let first = self.cands.first().copied();
+        let is_selected = self.selected == Some(0) && first.is_some_and(|first| first.id == id);
+        self.cands = vec![Cand { id, logit, p: first.map_or(0.0, |first| first.p) }];
+        self.selected = is_selected.then_some(0);
     }
 
     pub fn temperature(&mut self, temp: f32) {
