@@ -14,7 +14,7 @@ const MAX_KEPT: usize = 1024;
 /// So many pieces are searched for the texts of one list, and so many pairs may it make: some hundred texts over a large vocabulary
 /// are a hundredth of it, and a million would take hours.
 const MAX_SEARCHED: usize = 1 << 27;
-const MAX_MADE: usize = if cfg!(test) { 1 << 12 } else { 1 << 22 };
+const MAX_MADE: usize = 1 << 22;
 
 /// The tables of one vocabulary.
 #[derive(Default)]
@@ -197,14 +197,15 @@ mod tests {
         assert!(!Arc::ptr_eq(&a, &b) && a == b);
     }
 
-    /// 100 tokens end in the head of each of 41 texts: more pairs than are made, where tests set the bound.
+    /// 100 tokens end in the head of each of 41 texts: 4,100 pairs.
     #[test]
     fn lists_that_would_take_minutes_are_refused() {
         let vocab: Arc<dyn Vocab> = Arc::new(Counting(AtomicUsize::new(0), 100));
         let texts: Vec<String> = (0..41).map(|i| format!("x{i:04}")).collect();
-        let error = dry_breakers(&vocab, &texts).unwrap_err().to_string();
+        let up_to = |made, texts: &[String]| breakers_up_to(Most { searched: MAX_SEARCHED, made }, &vocab, texts);
+        let error = up_to(4099, &texts).unwrap_err().to_string();
         assert!(error.ends_with("the 41 breakers of this list are too many for 100 tokens"), "{error}");
-        assert_eq!(dry_breakers(&vocab, &texts[..40]).unwrap().len(), 4000);
+        assert_eq!(up_to(4000, &texts[..40]).unwrap().len(), 4000);
         let unbounded = dry_breakers_unbounded(&vocab, &texts).unwrap();
         assert_eq!(unbounded.len(), 4100);
         // What was made without a bound is there for everyone.
