@@ -78,8 +78,13 @@ impl CandSet<'_> {
         }
         if at < FIRST_HEAD {
             let mut ahead = std::mem::take(&mut self.buf.scratch.ahead);
-            let is_known = self.best_of_row(FIRST_HEAD, &mut ahead);
-            let found = ahead.iter().zip(0..).skip(at).find(|(cand, i)| is_known && last(*i, cand)).map(|(_, i)| i);
+            if !self.best_of_row(FIRST_HEAD, &mut ahead) {
+                self.buf.scratch.ahead = ahead;
+                self.undo_sort();
+                self.settle();
+                return self.keep_of_array_through(at, last);
+            }
+            let found = (at..FIRST_HEAD).find(|&i| last(i, &ahead[i]));
             if let Some(i) = found {
                 self.buf.cands.clear();
                 self.buf.cands.extend_from_slice(&ahead[..=i]);
@@ -89,11 +94,6 @@ impl CandSet<'_> {
             self.buf.scratch.ahead = ahead;
             if found.is_some() {
                 return;
-            }
-            if !is_known {
-                self.undo_sort();
-                self.settle();
-                return self.keep_of_array_through(at, last);
             }
         }
         if let Some(at) = self.place_from(FIRST_HEAD, &mut last) {

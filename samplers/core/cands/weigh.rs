@@ -201,10 +201,11 @@ fn largest<T>(of: &[T], at_least: f32, logit: impl Fn(&T) -> f32) -> f32 {
         }
     }
     let largest = rest.iter().map(&logit).chain(lanes).fold(at_least, max);
-    if largest == 0.0 && at_least != 0.0 {
-        return of.iter().map(logit).find(|&x| x == 0.0).unwrap_or(largest);
+    match (largest, at_least) {
+        (0.0, 0.0) => at_least,
+        (0.0, _) => of.iter().map(logit).find(|&x| x == 0.0).unwrap_or(largest),
+        _ => largest,
     }
-    if largest == 0.0 { at_least } else { largest }
 }
 
 fn entropy(cands: &[Cand], zero_counts: bool) -> f32 {
