@@ -211,4 +211,13 @@ mod tests {
         // What was made without a bound is there for everyone.
         assert!(Arc::ptr_eq(&dry_breakers(&vocab, &texts).unwrap(), &unbounded));
     }
+
+    /// 2^22 pairs are the most: 100,000 tokens and 42 texts make 4,200,000.
+    #[test]
+    fn a_list_is_bounded_where_nothing_else_is_said() {
+        let vocab: Arc<dyn Vocab> = Arc::new(Counting(AtomicUsize::new(0), 100_000));
+        let texts: Vec<String> = (0..42).map(|i| format!("x{i:04}")).collect();
+        let error = dry_breakers(&vocab, &texts).unwrap_err().to_string();
+        assert!(error.ends_with("the 42 breakers of this list are too many for 100000 tokens"), "{error}");
+    }
 }
