@@ -122,7 +122,7 @@ impl VocabFile {
     }
 
     /// A vocabulary of so many empty pieces, for what needs no more than their number.
-    pub fn blank(n_tokens: usize) -> Self {
+    pub(crate) fn blank(n_tokens: usize) -> Self {
         let (pieces, control, eog) = (Pieces::default(), BTreeSet::new(), BTreeSet::new());
         Self { n_tokens, pieces, control, eog, eot: None, eos: None, encodings: BTreeMap::new() }
     }
